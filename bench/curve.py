@@ -17,14 +17,17 @@ of which four compare with something that the model did not write:
 Each recording is one day; a conversation's sessions are an hour apart, in their order. The day's limit is a share of
 the calls that were recorded, and only admission and the evening's repairs decide which are made
 (`bench.recorded_admission`). Ties between values are drawn: of summaries and reflections, which are few, the figures by
-value are means over ten draws.
+value are means over ten draws. For these the tables also state how much the figure by value would differ from the fair
+one by chance: the standard error if the gains of a measure's calls were dealt anew among them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import sqrt
 from pathlib import Path
+from statistics import stdev
 from typing import Annotated, Any, NamedTuple
 
 from bench.quality.importance import rated_entries
@@ -62,6 +65,7 @@ class Day(NamedTuple):
     quality: Answered
     weight: float  # of its quality in the mean over days
     draws: int = DRAWS  # of ties between values, over which quality by value is the mean
+    adds_up: bool = True  # whether its quality is a sum over its calls
 
 
 # -- the measures ----------------------------------------------------------------------------------------
@@ -84,7 +88,7 @@ def importance(run: Run) -> Day:
                 error += abs(ratings.estimate(owner, entry).rating - rating)
         return 1 - error / len(rated) / 9
 
-    return Day(run.name, calls, quality, len(rated), draws=1)
+    return Day(run.name, calls, quality, len(rated), draws=1, adds_up=False)
 
 
 def summaries(talk: RecordedConversation, tellings: Iterable[tuple[int, str]]) -> Day:
@@ -151,7 +155,9 @@ def evidence(talk: RecordedConversation, observed: dict[int, list[tuple[str, str
                 found.append(sum(place[turn] in first for turn in question.evidence) / len(question.evidence))
         return sum(found) / len(found)
 
-    return Day(talk.name, calls, quality, sum(q.category != ADVERSARIAL for q in talk.questions), draws=1)
+    return Day(
+        talk.name, calls, quality, sum(q.category != ADVERSARIAL for q in talk.questions), draws=1, adds_up=False
+    )
 
 
 def coverage(run: Run) -> Day:
@@ -284,16 +290,39 @@ def point(found: Sequence[Day], share: float, *, by_value: bool) -> Point:
     """Return the mean quality over days, by weight, and what was spent."""
     total = calls = tokens = 0.0
     for day in found:
-        limit, drawn = max(1, round(share * len(day.calls))), by_value and 0 < share < 1
-        draws = day.draws if drawn else 1
-        for draw in range(draws):
-            answered = [share == 1.0] * len(day.calls)
-            if 0 < share < 1:
-                answered = made(day.calls, limit, by_value=by_value, draw=draw)
-            total += day.weight * day.quality(answered) / draws
-            calls += sum(answered) / draws
-            tokens += sum(call.tokens for call, called in zip(day.calls, answered, strict=True) if called) / draws
+        drawn = _drawn(day, share, by_value=by_value)
+        for answered in drawn:
+            total += day.weight * day.quality(answered) / len(drawn)
+            calls += sum(answered) / len(drawn)
+            tokens += sum(call.tokens for call, called in zip(day.calls, answered, strict=True) if called) / len(drawn)
     return Point(total / sum(day.weight for day in found), round(calls), round(tokens))
+
+
+def error_by_chance(found: Sequence[Day], share: float) -> float | None:
+    """Return the standard error of the quality by value less the fair one, if chance deals gains to a measure's calls.
+
+    None for a measure whose gains do not add up.
+    """
+    if not all(day.adds_up for day in found):
+        return None
+    gains, squares, weights = list[float](), 0.0, sum(day.weight for day in found)
+    for day in found:
+        count = len(day.calls)
+        none = day.quality([False] * count)
+        gains += (
+            day.weight / weights * (day.quality([at == one for at in range(count)]) - none) for one in range(count)
+        )
+        (fair,), drawn = _drawn(day, share, by_value=False), _drawn(day, share, by_value=True)
+        squares += sum((sum(of_call) / len(drawn) - first) ** 2 for first, *of_call in zip(fair, *drawn, strict=True))
+    return stdev(gains) * sqrt(squares)
+
+
+def _drawn(day: Day, share: float, *, by_value: bool) -> list[Sequence[bool]]:
+    """Return which calls of a day are made, for each draw of ties."""
+    if not 0 < share < 1:
+        return [[share == 1.0] * len(day.calls)]
+    limit = max(1, round(share * len(day.calls)))
+    return [made(day.calls, limit, by_value=by_value, draw=draw) for draw in range(day.draws if by_value else 1)]
 
 
 def tables(data: Path) -> Iterator[Table]:
@@ -301,14 +330,14 @@ def tables(data: Path) -> Iterator[Table]:
     for name, found in days(data).items():
         everything = point(found, 1.0, by_value=False)
 
-        def row(called: str, one: Point, best: float = everything.quality) -> Row:
-            return Row(called, (one.quality, one.quality / best, one.calls, one.tokens))
+        def row(called: str, one: Point, error: float | None = None, best: float = everything.quality) -> Row:
+            return Row(called, (one.quality, one.quality / best, one.calls, one.tokens, error))
 
         rows = [row("none", point(found, 0.0, by_value=False))]
-        for spending in ("fair", "value"):
-            for share in SHARES:
-                rows.append(row(f"{share:.0%}, {spending}", point(found, share, by_value=spending == "value")))
-        columns = ("quality", "of that of all calls", "calls", "tokens")
+        rows += (row(f"{share:.0%}, fair", point(found, share, by_value=False)) for share in SHARES)
+        for share in SHARES:
+            rows.append(row(f"{share:.0%}, value", point(found, share, by_value=True), error_by_chance(found, share)))
+        columns = ("quality", "of that of all calls", "calls", "tokens", "differs from fair by chance")
         yield Table(TITLE + name, columns, (*rows, row("all", everything)))
 
 

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.trigger import DEFAULT_TRIGGER
 from cogitate.scheduler.budget.budget import BudgetView
-from cogitate.scheduler.budget.call_value import CallValues, ValueRound, Worth
+from cogitate.scheduler.budget.call_value import CallValues, Worth
 from cogitate.scheduler.budget.repairs import AT_ONCE, EVERY
+from cogitate.scheduler.budget.value_round import ValueRound
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.tasks.job import Cost, JobKey, Request
 
@@ -89,5 +90,5 @@ def _known(worths: Mapping[int, Worth], request: Request) -> Worth:
 
 
 def _worth(values: CallValues, request: Request, call: Call, served: dict[str, int]) -> Worth:
-    stale = call.minute - served[call.owner] if call.owner in served else None
-    return values.worth(request, weight=1.0, happened=call.happened, enough=DEFAULT_TRIGGER, stale=stale)
+    is_first = call.owner not in served
+    return values.worth(request, weight=1.0, happened=call.happened, enough=DEFAULT_TRIGGER, is_first=is_first)

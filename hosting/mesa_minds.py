@@ -26,8 +26,7 @@ from cogitate.memory.view import MemoryView
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.tables import LONGEST_TICK
 from cogitate.scheduler.intake.observations import Observation
-from cogitate.scheduler.journal.ends import JobEnd
-from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.ends import Change, JobEnd
 from cogitate.scheduler.tick.arguments import check_settings
 from cogitate.tasks.job import Cost
 

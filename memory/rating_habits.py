@@ -37,7 +37,7 @@ _USUAL_HABIT = 0.7  # probability, before any rating, that a rater has none of t
 _PRIOR = tuple(
     _USUAL_HABIT if place == _NO_HABIT else (1 - _USUAL_HABIT) / (len(_HABITS) - 1) for place in range(len(_HABITS))
 )
-#: How much a rating counts as evidence of a habit: ratings of the same texts and days are no independent draws.
+#: How much a rating counts as evidence of a habit: ratings of the same texts and days are not independent draws.
 _EVIDENCE = 0.25
 
 Posterior = tuple[float, ...]  # the probability that the rater has each habit

@@ -50,7 +50,7 @@ class Habit(NamedTuple):
 
 @lru_cache(maxsize=4_096)  # each plan of an owner reads its routine again
 def read_routine(routine: str | tuple[str, ...], name: str = "") -> tuple[Habit, ...]:
-    """Return the habits of a routine, in the order of its text; what names no possible time is done at none.
+    """Return the habits of a routine, in the order of its text; a habit without a possible time has none.
 
     Args:
         name: of the owner, which prose may repeat.

@@ -386,7 +386,7 @@ class Stream:
         self.note_head()
 
     def take_changes(self) -> Changes:
-        """Return what changed since the last call, which nobody may alter, and start a new record."""
+        """Return what changed since the last call, which callers must not change, and start a new record."""
         head = self._head_written() if self._head_changed else b""
         appended: Mapping[int, bytes] = self._appended
         if self._seal is None and appended:

@@ -17,6 +17,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
+from cogitate.ops.option_groups import ungrouped
+
 WIDEST = 10_000  # the most columns or lines of a terminal; libraries accept any number in the variables
 
 
@@ -239,7 +241,7 @@ class _LazyCommands(Mapping[str, object]):
             epilog="\n\n".join([*(f"Example: {one}" for one in command.examples), getattr(module, "NOTES", "")]),
             context_settings=passing_on if command.passes_on else None,
             rich_help_panel=_GROUP_OF[name],
-        )(getattr(module, command.function))
+        )(ungrouped(getattr(module, command.function)))
         return typer.main.get_command(alone)
 
     def __iter__(self) -> Iterator[str]:

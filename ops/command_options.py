@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +18,7 @@ from cogitate.hosting import logs
 from cogitate.memory.errors import InputError, quoted
 from cogitate.scheduler.budget.settings_checks import check_spending
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.inspection.job_records import JobState
+from cogitate.scheduler.inspection.job_records import JobQuery, JobState
 from cogitate.scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
 from cogitate.workers.processes.embedded import EmbeddedServer
 
@@ -57,33 +58,65 @@ DataDir = Annotated[
         "--data-dir", metavar="DIR", help="The folder of the runs and the embedded server.", show_default=False
     ),
 ]
-State = Annotated[
-    JobState | None, typer.Option("--state", help="The state of an open job, or the end or reason of an ended one.")
-]
-OfKind = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="The kind of job, such as plan.")]
-OfOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="The owner, such as agent:isabella.")]
-OfModel = Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model that was asked.")]
-OfWorker = Annotated[
-    str | None, typer.Option("--worker", metavar="WORKER", help="The worker that has it, or returned its result.")
-]
-FromTick = Annotated[
-    int | None,
-    typer.Option("--from", min=0, metavar="TICK", help="The first tick of its end, or of an open job's request."),
-]
-ToTick = Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help="The last tick of the same.")]
-Minutes = Annotated[
-    int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
-]
-Reason = Annotated[
-    str,
-    typer.Option("--reason", metavar="TEXT", help="The reason, for the run's audit trail.", show_default=False),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line on stdout.")]
 EveryOwner = Annotated[bool, typer.Option("--all", help="List every owner, even if all have the same limit.")]
 Verbose = Annotated[
     int,
     typer.Option("-v", "--verbose", count=True, help="Log more on stderr; -vv logs everything.", show_default=False),
 ]
+
+
+@dataclass(frozen=True)
+class SharedOptions:
+    """The options of every command that reads a run."""
+
+    data_dir: DataDir = None
+    as_json: AsJson = False
+    verbose: Verbose = 0
+
+    def settings(self, **flags: Any) -> Settings:
+        """Return the effective settings, as `read_settings` does, and configure logging."""
+        return read_settings(self.verbose, data_dir=self.data_dir, **flags)
+
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """The options of every command that sends a request to a run's host."""
+
+    reason: Annotated[
+        str,
+        typer.Option("--reason", metavar="TEXT", help="The reason, for the run's audit trail.", show_default=False),
+    ] = ""
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait until the run's host applies it.")] = False
+
+
+@dataclass(frozen=True)
+class JobFilters:
+    """The options that filter the jobs of a run."""
+
+    state: Annotated[
+        JobState | None, typer.Option("--state", help="The state of an open job, or the end or reason of an ended one.")
+    ] = None
+    kind: Annotated[str | None, typer.Option("--kind", metavar="KIND", help="The kind of job, such as plan.")] = None
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="OWNER", help="The owner, such as agent:isabella.")
+    ] = None
+    model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model that was asked.")] = None
+    worker: Annotated[
+        str | None, typer.Option("--worker", metavar="WORKER", help="The worker that has it, or returned its result.")
+    ] = None
+    first: Annotated[
+        int | None,
+        typer.Option("--from", min=0, metavar="TICK", help="The first tick of its end, or of an open job's request."),
+    ] = None
+    last: Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help="The last tick of the same.")] = None
+    minutes: Annotated[
+        int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
+    ] = None
+
+    def query(self) -> JobQuery:
+        """Return the query for jobs that match all filters."""
+        return JobQuery(**asdict(self))
 
 
 def read_settings(verbose: int | None = None, /, **flags: Any) -> Settings:

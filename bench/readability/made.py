@@ -15,7 +15,7 @@ from cogitate.memory.effects import Append, ReplaceSummary
 from cogitate.ops.world_choice import settings_for
 from cogitate.ops.world_driver import drive, loop_of
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.ends import Change
 from cogitate.simulation.town.town import Town
 from cogitate.simulation.world import World
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from cogitate.memory.errors import CogitateError, InputError, UsageError, first_fault, text_of
 from cogitate.scheduler.config.settings import ConfigurationError
-from cogitate.scheduler.journal.ends import JobEnd, ends_of
-from cogitate.scheduler.journal.history import Change, changes_of
+from cogitate.scheduler.journal.ends import Change, JobEnd, ends_of
+from cogitate.scheduler.journal.history import changes_of
 from cogitate.scheduler.journal.lines import JournalError, ReadLine
 from cogitate.scheduler.ledger.errors import (
     Fenced,

@@ -6,8 +6,8 @@ event, whose `source_id` is the group that it belongs to: a vote means the same 
 of an entry is the subject whose name begins its text ("Ann Lee: Good morning"), otherwise its first subject.
 
 Who speaks, and whether and how much a line tells, counts as far as its words, or those of the lines around it, match
-the query: a remark that names three people is not answered by whatever they say. What is no talk has no speaker and
-tells all it can.
+the query: a remark that names three people is not answered by whatever they say. Entries other than talk have no
+speaker and count as fully informative.
 """
 
 from __future__ import annotations

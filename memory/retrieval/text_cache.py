@@ -1,8 +1,8 @@
 """A cache of values computed from texts, for texts that are searched again.
 
 A recall reads all live entries of an owner, in order. A cache that drops what was used least recently loses everything
-to such a scan as soon as there are more entries than it holds; here a text makes room that any text may have had, so
-that the others are still found.
+to such a scan as soon as there are more entries than it holds; here the text that makes room is chosen regardless
+of its use, so that the others are still found.
 """
 
 from __future__ import annotations

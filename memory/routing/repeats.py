@@ -64,7 +64,7 @@ def _repeatable_text(entry: Entry) -> str | None:
 
 
 def _first_word(text: str) -> str:
-    """Return the first word that is no article; of a script without spaces, the first character."""
+    """Return the first word that is not an article, or the first character in a script without spaces."""
     for first in words(text[:_OPENING]):
         if first not in _ARTICLES:
             break

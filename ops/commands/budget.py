@@ -8,19 +8,9 @@ from typing import Annotated, Literal
 import msgspec
 import typer
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
-    EveryOwner,
-    Reason,
-    RunName,
-    Verbose,
-    open_state,
-    read_settings,
-)
-from cogitate.ops.commands.steer import NoWait, request_controls
+from cogitate.ops.command_options import EveryOwner, RequestOptions, RunName, SharedOptions, open_state
+from cogitate.ops.commands.steer import request_controls
 from cogitate.ops.formatting.budget import budget_table, limit_lines
 from cogitate.ops.operator_requests import limit_request
 from cogitate.scheduler.budget.budget import figure_of, format_limit
@@ -50,24 +40,21 @@ def budget(
         ),
     ] = None,
     every_owner: EveryOwner = False,
-    reason: Reason = "",
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    request: RequestOptions,
+    options: SharedOptions,
 ) -> int:
     """Show the limits in force and their spending, or set or lift one. A change takes effect at the next tick.
 
     A limit may be lower than the amount spent: running jobs continue, and it admits no further ones.
     """
-    logs.configure(verbose)
     if (name is None) != (action == "show") or (value is None) != (action != "set"):
         raise ConfigurationError("give `set NAME VALUE`, `unset NAME`, or `show` alone")
     if name is None:
-        return _show(run, data_dir, every_owner=every_owner, as_json=as_json)
+        return _show(run, options, every_owner=every_owner)
     control = limit_request(name, value)
     limited = parse_limit_name(control.name)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(options.settings()) as client:
         store = RunStore.open(client, run)
         if limited.owner and not client.hexists(store.key("owners"), limited.owner):
             warning = f"{limited.owner} is not in run {run}: the limit holds once it joins"
@@ -75,20 +62,17 @@ def budget(
         pools = pools_of(store)
     limit, unit = control.value, limited.unit
     new = "lifted" if limit is None else format_limit(limit, pools.of(unit, limit), figure_of(unit))
-    named = f"limit {control.name} {new}"
-    return request_controls(
-        run, [control], named=[named], data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
-    )
+    return request_controls(run, [control], [f"limit {control.name} {new}"], request, options)
 
 
-def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> int:
-    with open_state(read_settings(data_dir=data_dir)) as client:
+def _show(run: str, options: SharedOptions, *, every_owner: bool) -> int:
+    with open_state(options.settings()) as client:
         store = RunStore.open(client, run)
         limits, clock = limits_of(store), clock_of(store)
         in_force = limits_in_force(limits.now, pools_of(store))
         lines = [line for line in budget_lines(store, limits.last_of) if line.limit is not None]
         values = read_values(store)
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     for line_of_limit in limit_lines(in_force):
         console.print(line_of_limit)
     for change in limits.changes:
@@ -99,7 +83,7 @@ def _show(run: str, data_dir: DataDir, *, every_owner: bool, as_json: bool) -> i
         console.print(table)
     for said in value_lines(values):
         console.print(said)
-    if as_json:
+    if options.as_json:
         found = {
             "run": run,
             "limits": {one.name: one.limit for one in in_force},

@@ -12,7 +12,7 @@ import typer
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.capsule.reading import open_runs
-from cogitate.ops.command_options import AsJson, DataDir, Verbose, read_settings
+from cogitate.ops.command_options import SharedOptions, read_settings
 from cogitate.ops.report.comparison_page import write_comparison, write_map
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
@@ -34,9 +34,8 @@ def compare(
         Path | None,
         typer.Option("--svg", metavar="FILE", help="Write the map alone, as a figure.", show_default=False),
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Compare two runs: the first tick at which they differ, its cause, and how the difference spreads.
 
@@ -44,12 +43,12 @@ def compare(
     missing, the comparison begins with the first tick that both runs have. The exit code is 1 when a journal was
     changed; runs that differ are no failure.
     """
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     load_kinds(settings)
     with open_runs(settings, a, b) as (one, other):
         found = compare_runs(one.client, one.run, other.run, settings.data_dir, since, of_b=other.client)
         clock = clock_of_run(one.client, one.run)
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     with clock.in_force():
         for line in comparison_lines(found, since):
             console.print(line)
@@ -57,7 +56,7 @@ def compare(
             if path is not None:
                 write(found, path)
                 console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
-    if as_json:
+    if options.as_json:
         print(json.dumps(msgspec.to_builtins(found)), flush=True)
     return 0
 

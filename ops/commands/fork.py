@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from redis import Redis
 
-from cogitate.ops.command_options import AsJson, DataDir, Verbose, data_dir_option, read_settings
+from cogitate.ops.command_options import SharedOptions, data_dir_option
 from cogitate.ops.commands.run import host, options_again
 from cogitate.ops.commands.run_choice import RunChoice, forked_run
 from cogitate.ops.fork_changes import read_set, read_template
@@ -41,14 +41,13 @@ def fork(
     tick_rate: Annotated[
         str | None, typer.Option(metavar="HZ|max", help="Ticks a second: that of the source (default max).")
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Repeat a run up to a tick, without a call, and continue from there. An unchanged fork equals its source."""
     if days is not None and ticks is not None:
         raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
-    settings = read_settings(verbose, workers=workers, data_dir=data_dir, tick_rate=tick_rate)
+    settings = options.settings(workers=workers, tick_rate=tick_rate)
     check_run_name(name)
     changes = *map(read_set, change or ()), *map(read_template, template or ())
     again = options_again(data_dir_option(settings), workers=workers, tick_rate=tick_rate)
@@ -56,4 +55,4 @@ def fork(
     def choose(client: Redis) -> RunChoice:
         return forked_run(client, run, at, name, changes, world, days, ticks, again)
 
-    return host(settings, choose, again, named=True, as_json=as_json)
+    return host(settings, choose, again, named=True, as_json=options.as_json)

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
-    FromTick,
-    Minutes,
-    OfKind,
-    OfModel,
-    OfOwner,
-    OfWorker,
-    Reason,
-    State,
-    ToTick,
-    Verbose,
+    JobFilters,
+    RequestOptions,
+    SharedOptions,
     Yes,
     is_confirmed,
     of_server,
     open_state,
-    read_settings,
 )
-from cogitate.ops.commands.steer import REFUSED, NoWait, request_controls
+from cogitate.ops.commands.steer import REFUSED, request_controls
 from cogitate.ops.operator_requests import (
     cancel_request,
     cancellable_matches,
@@ -52,21 +40,7 @@ Targets = Annotated[
 
 
 def retry(
-    targets: Targets,
-    state: State = None,
-    kind: OfKind = None,
-    owner: OfOwner = None,
-    model: OfModel = None,
-    worker: OfWorker = None,
-    first: FromTick = None,
-    until: ToTick = None,
-    minutes: Minutes = None,
-    reason: Reason = "",
-    yes: Yes = False,
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    targets: Targets, *, filters: JobFilters, yes: Yes = False, request: RequestOptions, options: SharedOptions
 ) -> int:
     """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
 
@@ -76,15 +50,12 @@ def retry(
     With the name of a run, the newest matching jobs are repeated, at most as many as may wait for a host. This requires
     a reason and asks for confirmation.
     """
-    logs.configure(verbose)
-    query = JobQuery(
-        state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
-    )
+    query = filters.query()
     if run := _run_of(targets):
         faults = list[str]()
-        with open_state(read_settings(data_dir=data_dir)) as client:
+        with open_state(options.settings()) as client:
             found = retryable_matches(JobHistory(client, run), query)  # a run that is missing is named first
-        _check_reason(reason)
+        _check_reason(request.reason)
         if not found.requests:
             raise InputError(f"run {run!r}: {found.text()}")
         if not yes and not is_confirmed("retry", run, f"{found.text()} Retry {len(found.requests)}?"):
@@ -93,37 +64,15 @@ def retry(
         controls = found.requests
     else:
         _check_no_filters(query)
-        run, controls, faults = _retries(targets, data_dir)
+        run, controls, faults = _retries(targets, options)
     for fault in faults:
         typer.echo(f"not sent: {fault}", err=True)
-    sent = request_controls(
-        run,
-        controls,
-        named=[f"retry {run}/{one.job}" for one in controls],
-        data_dir=data_dir,
-        as_json=as_json,
-        no_wait=no_wait,
-        reason=reason,
-    )
+    sent = request_controls(run, controls, [f"retry {run}/{one.job}" for one in controls], request, options)
     return REFUSED if faults else sent
 
 
 def cancel_jobs(
-    targets: Targets,
-    state: State = None,
-    kind: OfKind = None,
-    owner: OfOwner = None,
-    model: OfModel = None,
-    worker: OfWorker = None,
-    first: FromTick = None,
-    until: ToTick = None,
-    minutes: Minutes = None,
-    reason: Reason = "",
-    yes: Yes = False,
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    targets: Targets, *, filters: JobFilters, yes: Yes = False, request: RequestOptions, options: SharedOptions
 ) -> int:
     """Cancel open jobs while their run continues: workers call no model for them any more, and heuristics replace them.
 
@@ -133,13 +82,10 @@ def cancel_jobs(
     With the name of a run, the command cancels all its open jobs that match; without filters, every one. The run itself
     continues. This asks for confirmation. A reason is required.
     """
-    logs.configure(verbose)
-    _check_reason(reason)
-    query = JobQuery(
-        state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
-    )
+    _check_reason(request.reason)
+    query = filters.query()
     if run := _run_of(targets):
-        with open_state(read_settings(data_dir=data_dir)) as client:
+        with open_state(options.settings()) as client:
             found = cancellable_matches(JobHistory(client, run), query)
         if not found.jobs:
             raise InputError(f"run {run!r}: {found.text()}")
@@ -150,22 +96,19 @@ def cancel_jobs(
     else:
         _check_no_filters(query)
         run, keys = _keys_of(targets)
-        with open_state(read_settings(data_dir=data_dir)) as client:
+        with open_state(options.settings()) as client:
             control = cancel_request(JobHistory(client, run), keys)
-    named = [format_control(control)]
-    return request_controls(
-        run, [control], named=named, data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
-    )
+    return request_controls(run, [control], [format_control(control)], request, options)
 
 
-def _retries(ids: Sequence[str], data_dir: Path | None) -> tuple[str, list[Retry], list[str]]:
+def _retries(ids: Sequence[str], options: SharedOptions) -> tuple[str, list[Retry], list[str]]:
     """Return the run of these jobs, the requests to repeat them, and why others of them cannot be repeated.
 
     Raises:
         InputError: if none can be repeated, or they are of several runs.
     """
     run, keys = _keys_of(ids)
-    with open_state(read_settings(data_dir=data_dir)) as client:
+    with open_state(options.settings()) as client:
         controls, faults = retry_requests(JobHistory(client, run), keys)
     if not controls:
         raise InputError("; ".join(faults))

@@ -11,21 +11,7 @@ import typer
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.capsule.reading import open_run
-from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
-    FromTick,
-    Minutes,
-    OfKind,
-    OfModel,
-    OfOwner,
-    OfWorker,
-    RunOrFile,
-    State,
-    ToTick,
-    Verbose,
-    read_settings,
-)
+from cogitate.ops.command_options import JobFilters, RunOrFile, SharedOptions
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import format_shortfall, job_json, job_life
 from cogitate.ops.formatting.vitals import format_class
@@ -33,7 +19,7 @@ from cogitate.ops.operator_requests import parse_job_id
 from cogitate.scheduler.budget.budget import format_refusal
 from cogitate.scheduler.budget.budget_lines import pools_of
 from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.job_records import JobQuery, JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.stored_run import clock_of, limits_of
 from cogitate.scheduler.ledger.recorded_answers import RecordedAnswer
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -42,34 +28,23 @@ from cogitate.workers.jobs.stored_texts import recorded_of
 
 def jobs(
     run: RunOrFile,
-    state: State = None,
-    kind: OfKind = None,
-    owner: OfOwner = None,
-    model: OfModel = None,
-    worker: OfWorker = None,
-    first: FromTick = None,
-    until: ToTick = None,
-    minutes: Minutes = None,
-    last: Annotated[
+    *,
+    filters: JobFilters,
+    most: Annotated[
         int, typer.Option("--last", min=0, metavar="N", help="How many of the newest to show; 0: all.")
     ] = 40,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    options: SharedOptions,
 ) -> int:
     """List open jobs from the ledger, then ended jobs from the journal, the newest first."""
-    with open_run(read_settings(verbose, data_dir=data_dir), run) as (client, run):
+    with open_run(options.settings(), run) as (client, run):
         history = JobHistory(client, run)
-        query = JobQuery(
-            state=state, kind=kind, owner=owner, model=model, worker=worker, first=first, last=until, minutes=minutes
-        )
-        found = history.newest(last, query)
-    console = Terminal(stderr=as_json)
+        found = history.newest(most, filters.query())
+    console = Terminal(stderr=options.as_json)
     for line in _lines(found) if found else ["no such job"]:
         console.print(line)
-    if history.trimmed and (not last or len(found) < last):
+    if history.trimmed and (not most or len(found) < most):
         console.print(f"jobs that ended up to tick {history.trimmed:,} are no longer in the journal")
-    if as_json:
+    if options.as_json:
         print(json.dumps({"run": run, "jobs": [_brief(one) for one in found]}), flush=True)
     return 0
 
@@ -100,13 +75,12 @@ def job(
     prompt: Annotated[
         bool, typer.Option("--prompt", help="Also show its prompts and answers, if `record` kept them.")
     ] = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Show a job from its request to its effects: budget, attempts, model, prompt, failure, end, source, reason."""
     run, key = parse_job_id(job_id)
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     with open_run(settings, run) as (client, run):
         found = JobHistory(client, run).find(key)
         store = RunStore.open(client, run)
@@ -115,14 +89,14 @@ def job(
         with clock.in_force():
             refusal = format_refusal(found.refused, limit_of, pools_of(store).of)
         texts = recorded_of(store, settings, key) if prompt else []
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     with clock.in_force():
         life = list(job_life(found, refusal, limit_of))
     for name, text in life:
         console.print(f"{name:<10} {text}")
     for name, text in _texts(texts) if prompt else ():
         console.print(f"\n{name}\n{text}")
-    if as_json:
+    if options.as_json:
         kept = {"texts": msgspec.to_builtins(texts)} if prompt else {}
         print(json.dumps(job_json(found) | kept), flush=True)
     return 0

@@ -20,7 +20,7 @@ from cogitate.memory.entry import INTO_SUMMARY, Entry, EntryType, Marks, PlanIte
 from cogitate.memory.retrieval.retrieval import Scored
 from cogitate.memory.view import CurrentPlan
 from cogitate.ops.capsule.reading import open_run
-from cogitate.ops.command_options import AsJson, DataDir, OwnerName, RunOrFile, Verbose, read_settings
+from cogitate.ops.command_options import OwnerName, RunOrFile, SharedOptions
 from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.scheduler.inspection.stored_memory import StoredMemory, read_memory
 
@@ -55,28 +55,30 @@ def memory(
         typer.Option("--context", metavar="TOKENS", help="Print lines for a prompt within TOKENS, and nothing else."),
     ] = None,
     last: Annotated[int, typer.Option("--last", min=0, help="How many of the newest entries to show; 0: all.")] = 40,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Show an owner's memory stream with each entry's score: by recency, importance and relevance to a query.
 
     With --query it shows what the query retrieves, and with --context lines for a prompt. The notes name
     ratings, repeats, provisional entries, and the entry or summary that an archived one went into.
     """
-    with open_run(read_settings(verbose, data_dir=data_dir), run) as (client, run):
+    with open_run(options.settings(), run) as (client, run):
         kept = read_memory(client, run, owner, tick)
     print_left_out(kept.left_out)
     view, named, wanted = kept.view, about or [], [cast("EntryType", one) for one in types or []]  # recall checks them
     if context is not None:
         lines = view.context(query or "", tokens=context, profile=profile, about=named)
-        print(json.dumps({"run": run, "owner": owner, "context": lines}) if as_json else visible(lines), flush=True)
+        print(
+            json.dumps({"run": run, "owner": owner, "context": lines}) if options.as_json else visible(lines),
+            flush=True,
+        )
         return 0
     found = view.recall(query or "", limit=top, profile=profile, about=named, types=wanted, since=since)
     choice = kept.facts.profile if profile is None else profile
     salience = kept.salience(choice)
     entries = kept.entries(about=named, types=wanted, since=since)
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     with view.clock.in_force():
         _print_head(console, kept)
         if query is None:
@@ -87,7 +89,7 @@ def memory(
             console.print(found_table(found) if found else NOTHING)
             if found and not any(part.name == "relevance" and part.value for one in found for part in one.parts):
                 console.print("None of these matches the query: recency and importance rank them.")
-    if as_json:
+    if options.as_json:
         facts = _json(kept, entries, salience)
         if query is not None:
             facts["query"] = {"text": query, "profile": choice, "found": [_scored(one) for one in found]}
@@ -212,15 +214,13 @@ def _scored(one: Scored) -> dict[str, Any]:
     return {"number": one.entry.number, "text": one.entry.text, "score": one.score, "parts": parts}
 
 
-def plan(
-    run: RunOrFile, owner: OwnerName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0
-) -> int:
+def plan(run: RunOrFile, owner: OwnerName, options: SharedOptions) -> int:
     """Show the plan in force with the present status of each item, and which is next."""
-    with open_run(read_settings(verbose, data_dir=data_dir), run) as (client, run):
+    with open_run(options.settings(), run) as (client, run):
         kept = read_memory(client, run, owner)
     plan = kept.view.plan()
     found = kept.stream.entries[plan.number] if plan is not None else None
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     with kept.view.clock.in_force():
         console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}")
         if plan is None or found is None:
@@ -233,7 +233,7 @@ def plan(
             for label, present in (("Now", plan.now), ("Next", plan.next)):
                 if present is not None:
                     console.print(f"{label}: {present.description}")
-    if as_json:
+    if options.as_json:
         told = _plan(plan)
         if told is not None and found is not None:
             told |= {"tick": found.tick, "text": found.text, "provisional": found.provisional}

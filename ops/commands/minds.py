@@ -12,7 +12,7 @@ import typer
 
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.capsule.reading import ReadRun, open_runs
-from cogitate.ops.command_options import AsJson, DataDir, RunOrFile, Verbose, read_settings
+from cogitate.ops.command_options import RunOrFile, SharedOptions
 from cogitate.ops.report.minds_page import ShownRun, shown_minds, write_minds
 from cogitate.ops.report.minds_reading import MindsReading
 from cogitate.ops.report.minds_server import MindsServer
@@ -39,9 +39,8 @@ def minds(
         typer.Option("--beside", metavar="RUN", help="Show each agent beside the same agent of this run or capsule."),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to serve at; 0: any free one.")] = 0,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Show what every agent remembers on a page: a timeline of each day, and each thought with its evidence, the job
     that wrote it, what its prompt showed and left out, and its cost.
@@ -51,7 +50,7 @@ def minds(
     nothing, that only you may read, and that holds no prompt. Memories at an earlier time are rebuilt from the journal,
     exactly as they were. The exit code is 1 if the journal was altered.
     """
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     load_kinds(settings)
     with open_runs(settings, *filter(None, (run, beside))) as runs:
         if out is None:
@@ -61,8 +60,8 @@ def minds(
             return _serve(reading, names, at, port)
         shown, told = zip(*(read_shown(one, at) for one in runs), strict=True)
     write_minds(shown, out)
-    Terminal(stderr=as_json).print(f"wrote {out} ({out.stat().st_size / 1000:,.0f} kB)")
-    if as_json:
+    Terminal(stderr=options.as_json).print(f"wrote {out} ({out.stat().st_size / 1000:,.0f} kB)")
+    if options.as_json:
         print(json.dumps({**told[0], "out": str(out)} | ({"beside": told[1]} if beside is not None else {})))
     return 0
 

@@ -9,7 +9,7 @@ import typer
 from redis import Redis
 
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.command_options import RunName, SharedOptions, open_state
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.config.urls import check_redis_url, place_of, redact_url
 from cogitate.scheduler.ledger.connect import check, check_keeps_runs, connect_to_read, ledger_of_run, ledgers_of
@@ -20,15 +20,13 @@ from cogitate.scheduler.ledger.run_store import missing_run, run_exists
 def move(
     run: RunName,
     to: Annotated[str, typer.Option(metavar="URL", help="The other ledger; one of redis_urls needs no password here.")],
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    options: SharedOptions,
 ) -> int:
     """Move a run without a host to another ledger. If the command is interrupted, the same command completes it.
 
     To cancel an interrupted move, give the ledger that the run is on; this is refused once the run may have arrived.
     """
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     try:
         check_redis_url(to)
     except ValueError as error:
@@ -52,7 +50,7 @@ def move(
                 keys = move_run(ledgers[here], target, run, place)
     moved = f"({keys:,} keys)" if keys else "and stays there"
     Terminal(stderr=True).print(f"Run {run} is on {place} {moved}")
-    if as_json:
+    if options.as_json:
         print(json.dumps({"run": run, "ledger": place, "keys": keys}), flush=True)
     return 0
 

@@ -17,17 +17,14 @@ from cogitate.hosting.pace_fit import paced_lines
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
     LimitTokens,
     LimitUsd,
     Llm,
-    Verbose,
+    SharedOptions,
     check_limited,
     data_dir_option,
     open_state,
     program_name,
-    read_settings,
 )
 from cogitate.ops.commands.progress import RunProgress
 from cogitate.ops.commands.run_choice import RunChoice, new_run, resumed_run
@@ -84,7 +81,6 @@ def run(
         float | None, typer.Option(metavar="SECONDS", help="How long a tick waits for its results.")
     ] = None,
     tick_rate: Annotated[str | None, typer.Option(metavar="HZ|max", help="Ticks a second (default max).")] = None,
-    data_dir: DataDir = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run named by --run.")] = False,
     take_over: Annotated[
         bool,
@@ -93,19 +89,17 @@ def run(
     audit: Annotated[
         bool, typer.Option("--audit", help="Check every budget window after each tick, and every invariant at the end.")
     ] = False,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Run a world whose agents plan, reflect and remember within a budget. It needs no Redis, no model and no key."""
-    settings = read_settings(
-        verbose,
+    settings = options.settings(
         workers=workers,
         llm=llm,
         limit_usd=limit_usd,
         limit_tokens=limit_tokens,
         apply=apply,
         wait=wait,
-        data_dir=data_dir,
         tick_rate=tick_rate,
     )
     check_limited(settings)
@@ -147,7 +141,7 @@ def run(
             return new_run(client, choice, world, settings, name, days, ticks, again)
         return resumed_run(client, name or "", days, ticks, take_over)
 
-    return host(settings, choose, again, named=name is not None, audit=audit, as_json=as_json)
+    return host(settings, choose, again, named=name is not None, audit=audit, as_json=options.as_json)
 
 
 def host(

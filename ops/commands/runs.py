@@ -16,18 +16,7 @@ from rich.text import Text
 
 from cogitate.hosting.terminal import Terminal, visible
 from cogitate.ops.capsule.reading import open_run
-from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
-    EveryOwner,
-    RunName,
-    Verbose,
-    Yes,
-    is_capsule,
-    is_confirmed,
-    open_state,
-    read_settings,
-)
+from cogitate.ops.command_options import EveryOwner, RunName, SharedOptions, Yes, is_capsule, is_confirmed, open_state
 from cogitate.ops.formatting.budget import by_unit, format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
 from cogitate.ops.formatting.vitals import (
@@ -53,11 +42,11 @@ from cogitate.scheduler.ledger.worker_signs import workers_seen
 OTHERS = 62  # the fewest characters of all columns but the name
 
 
-def runs(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+def runs(options: SharedOptions) -> int:
     """List the runs of a data folder with status, tick, spending and last host, and which of them wait for workers."""
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     with open_state(settings) as client:
-        show_runs(client, settings, as_json)
+        show_runs(client, settings, options.as_json)
     return 0
 
 
@@ -130,21 +119,20 @@ def status(
         bool, typer.Option("--watch", help="Follow the run until it ends; outside a terminal, a line per change.")
     ] = False,
     every_owner: EveryOwner = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Show a run's jobs, budget, memories and warnings."""
     if watch and run is None:
         raise ConfigurationError("--watch needs a run: cogitate status RUN --watch")
-    console = Terminal(stderr=as_json)
-    settings = read_settings(verbose, data_dir=data_dir)
+    console = Terminal(stderr=options.as_json)
+    settings = options.settings()
     if run is not None and is_capsule(run):
-        _show_capsule(console, settings, run, every_owner, as_json)
+        _show_capsule(console, settings, run, every_owner, options.as_json)
         return 0
     with open_state(settings) as client:
         if run is None:
-            show_runs(client, settings, as_json)
+            show_runs(client, settings, options.as_json)
             return 0
         summary = watch_run(client, run, console) if watch else summarise_run(client, run)
         day = RealDay(client, settings).spending()
@@ -164,7 +152,7 @@ def status(
         console.print(format_unanswered_worker(lost), style="yellow")
     for what in wrong:
         console.print(f"Redis {what}", style="yellow")
-    if as_json:
+    if options.as_json:
         found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
         if endpoints:
             found["endpoints"] = msgspec.to_builtins(endpoints)
@@ -242,9 +230,8 @@ def delete(
     force: Annotated[
         bool, typer.Option("--force", help="Remove the run even while a host holds it; that host stops.")
     ] = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Remove a run: its memories, its jobs, its journal and its name. This cannot be undone.
 
@@ -254,11 +241,11 @@ def delete(
     if not yes and not is_confirmed("delete", run, f"Remove run {run}, its memories and its journal?"):
         console.print("nothing was removed")
         return 1
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     with open_state(settings) as client:
         keys = delete_run(client, run, force=force)
         files = remove_exported(settings.data_dir, run)
     console.print(f"Run {run} is gone ({keys:,} keys, {files:,} files of its journal)")
-    if as_json:
+    if options.as_json:
         print(json.dumps({"run": run, "keys": keys, "files": files}), flush=True)
     return 0

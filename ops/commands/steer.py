@@ -6,25 +6,13 @@ import getpass
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
-    Reason,
-    RunName,
-    Verbose,
-    Yes,
-    is_confirmed,
-    open_state,
-    read_settings,
-)
+from cogitate.ops.command_options import RequestOptions, RunName, SharedOptions, Yes, is_confirmed, open_state
 from cogitate.ops.formatting.vitals import format_cadence
 from cogitate.ops.operator_requests import cadence_request, format_control, format_outcome
 from cogitate.scheduler.config.controls import Control, SetMode
@@ -38,33 +26,24 @@ from cogitate.scheduler.steering.throttle import KIND
 WAIT = 30.0  # seconds
 REFUSED, WAITS = 1, 3  # exit codes
 
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until the run's host applies it.")]
-
 
 def request_controls(
-    run: str,
-    controls: Sequence[Control],
-    *,
-    named: Sequence[str],
-    data_dir: Path | None,
-    as_json: bool,
-    no_wait: bool,
-    reason: str = "",
+    run: str, controls: Sequence[Control], named: Sequence[str], request: RequestOptions, options: SharedOptions
 ) -> int:
     """Send control requests to the host, print their outcomes, and return the command's exit code.
 
     Args:
         named: the name of each request in the output.
-        reason: why the operator asks, for the audit trail.
     """
-    with open_state(read_settings(data_dir=data_dir)) as client:
-        outcomes = ask(client, run, controls, wait=0.0 if no_wait else WAIT, by=_operator(), reason=reason)
-    console = Terminal(stderr=as_json)
+    wait = 0.0 if request.no_wait else WAIT
+    with open_state(options.settings()) as client:
+        outcomes = ask(client, run, controls, wait=wait, by=_operator(), reason=request.reason)
+    console = Terminal(stderr=options.as_json)
     for name, outcome in zip(named, outcomes, strict=True):
         console.print(f"{name}: {format_outcome(outcome)}")
-    if as_json:
+    if options.as_json:
         print(json.dumps({"run": run, "requests": [_facts(outcome) for outcome in outcomes]}), flush=True)
-    return exit_code(outcomes, no_wait)
+    return exit_code(outcomes, request.no_wait)
 
 
 def _operator() -> str:
@@ -90,57 +69,28 @@ def _facts(outcome: ControlOutcome) -> dict[str, object]:
     return told | (outcome.called_off._asdict() if outcome.called_off is not None else {})
 
 
-def pause(
-    run: RunName,
-    reason: Reason = "",
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
-) -> int:
+def pause(run: RunName, request: RequestOptions, options: SharedOptions) -> int:
     """Pause a run after its present tick. Its workers claim no further job; jobs in flight end.
 
     The run stays paused until `cogitate resume`, also under another host.
     """
-    return _set(run, SetMode("paused"), reason, no_wait, data_dir, as_json, verbose)
+    return _set_mode(run, SetMode("paused"), request, options)
 
 
-def resume(
-    run: RunName,
-    reason: Reason = "",
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
-) -> int:
+def resume(run: RunName, request: RequestOptions, options: SharedOptions) -> int:
     """Resume a paused or draining run.
 
     To resume a run without a host, use `cogitate run --run RUN --resume`.
     """
-    return _set(run, SetMode("running"), reason, no_wait, data_dir, as_json, verbose)
+    return _set_mode(run, SetMode("running"), request, options)
 
 
-def drain(
-    run: RunName,
-    reason: Reason = "",
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
-) -> int:
+def drain(run: RunName, request: RequestOptions, options: SharedOptions) -> int:
     """Stop a run once its open jobs have ended; it admits no new one. A resumed run admits jobs again."""
-    return _set(run, SetMode("draining"), reason, no_wait, data_dir, as_json, verbose)
+    return _set_mode(run, SetMode("draining"), request, options)
 
 
-def cancel(
-    run: RunName,
-    yes: Yes = False,
-    reason: Reason = "",
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
-) -> int:
+def cancel(run: RunName, yes: Yes = False, *, request: RequestOptions, options: SharedOptions) -> int:
     """End a run for good after its present tick and cancel its open jobs. Their cost stays charged.
 
     This cannot be undone: a cancelled run cannot be resumed. The exit code is 1 when you answer no. To cancel jobs
@@ -151,23 +101,11 @@ def cancel(
     if not yes and not is_confirmed("cancel", run, f"End run {run} for good? It cannot be resumed."):
         Terminal(stderr=True).print("the run continues")
         return 1
-    return _set(run, SetMode("cancelled"), reason, no_wait, data_dir, as_json, verbose)
+    return _set_mode(run, SetMode("cancelled"), request, options)
 
 
-def _set(
-    run: str,
-    control: SetMode,
-    reason: str,
-    no_wait: bool,
-    data_dir: DataDir,
-    as_json: bool,
-    verbose: int,
-) -> int:
-    logs.configure(verbose)
-    named = [f"{format_control(control)} {run}"]
-    return request_controls(
-        run, [control], named=named, data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
-    )
+def _set_mode(run: str, control: SetMode, request: RequestOptions, options: SharedOptions) -> int:
+    return request_controls(run, [control], [f"{format_control(control)} {run}"], request, options)
 
 
 def throttle(
@@ -183,25 +121,19 @@ def throttle(
         bool, typer.Option("--pin", help="Keep this share; otherwise the controller continues from it.")
     ] = False,
     auto: Annotated[bool, typer.Option("--auto", help="Return control to the controller.")] = False,
-    reason: Reason = "",
-    no_wait: NoWait = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    request: RequestOptions,
+    options: SharedOptions,
 ) -> int:
     """Set or show how often agents reflect. Agents with the most new experience come first; no memory is lost."""
-    logs.configure(verbose)
     control = cadence_request(run, kind, factor, pin=pin, auto=auto)
     if factor is None and not pin and not auto:
-        with open_state(read_settings(data_dir=data_dir)) as client:
+        with open_state(options.settings()) as client:
             store = RunStore.open(client, run)
             found, clock = steering_of(store), clock_of(store)
         with clock.in_force():
-            Terminal(stderr=as_json).print(format_cadence(found))
-        if as_json:
+            Terminal(stderr=options.as_json).print(format_cadence(found))
+        if options.as_json:
             print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
         return 0
-    named = [format_control(control)]
-    return request_controls(
-        run, [control], named=named, data_dir=data_dir, as_json=as_json, no_wait=no_wait, reason=reason
-    )
+    return request_controls(run, [control], [format_control(control)], request, options)

@@ -16,7 +16,7 @@ from redis import Redis
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import CogitateError
-from cogitate.ops.command_options import AsJson, DataDir, RunName, Verbose, open_state, read_settings
+from cogitate.ops.command_options import RunName, SharedOptions, open_state
 from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.inspection.replay import replay
@@ -32,20 +32,20 @@ class AuditFailed(CogitateError, RuntimeError):
     """A run breaks an invariant; the message names it."""
 
 
-def audit_run(run: RunName, data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+def audit_run(run: RunName, options: SharedOptions) -> int:
     """Check every invariant of a run, during the run or later: ends of jobs, budgets, streams, numbers, hashes.
 
     Each finding is a line. The exit code is 1 if there are any.
     """
-    with open_state(read_settings(verbose, data_dir=data_dir)) as client:
+    with open_state(options.settings()) as client:
         findings = audit(client, run)
         left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     for finding in findings:
         console.print(finding)
     console.print(f"Run {run}: {len(findings) or 'no'} finding{'' if len(findings) == 1 else 's'}")
-    if as_json:
+    if options.as_json:
         facts = {"run": run, "findings": findings, "left_out": [one._asdict() for one in left_out]}
         print(json.dumps(facts), flush=True)
     return 1 if findings else 0
@@ -92,9 +92,8 @@ def raise_findings(findings: list[str], when: str) -> None:
 def replay_run(
     run: RunName,
     verify: Annotated[bool, typer.Option("--verify", help="Compare each stream with the run's own.")] = False,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Rebuild every memory stream of a run from its journal, without a model, in an empty scratch database.
 
@@ -103,17 +102,17 @@ def replay_run(
 
     The exit code is 1 when the journal or a stream was changed; the message names the tick.
     """
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     with open_state(settings) as client, scratch() as empty:
         rebuilt = replay(client, run, empty, exported_journal(client, settings.data_dir, run))
         left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)
     before = f" from the checkpoint of tick {rebuilt.first - 1:,} on" if rebuilt.first > 1 else ""
-    Terminal(stderr=as_json).print(
+    Terminal(stderr=options.as_json).print(
         f"Run {run}: {rebuilt.ticks - rebuilt.first + 1:,} ticks replayed{before}; {rebuilt.entries:,} "
         f"entries of {rebuilt.owners:,} streams were rebuilt and agree. Digest {rebuilt.digest}, chain {rebuilt.chain}"
     )
-    if as_json:
+    if options.as_json:
         facts = {"run": run, **rebuilt._asdict(), "left_out": [one._asdict() for one in left_out]}
         print(json.dumps(facts), flush=True)
     return 0

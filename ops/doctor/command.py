@@ -17,7 +17,7 @@ from rich.text import Text
 from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.hosting.pace_fit import examine_pace
 from cogitate.hosting.terminal import Terminal
-from cogitate.ops.command_options import AsJson, DataDir, Verbose, open_state, read_settings
+from cogitate.ops.command_options import SharedOptions, open_state
 from cogitate.ops.doctor.endpoints import examine_endpoints
 from cogitate.ops.doctor.rabbitmq import examine_rabbitmq
 from cogitate.ops.doctor.redis import WAKE, examine_redis
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 STYLE = {"ok": "green", "warning": "yellow", "failed": "bold red"}
 
 
-def doctor(data_dir: DataDir = None, as_json: AsJson = False, verbose: Verbose = 0) -> int:
+def doctor(options: SharedOptions) -> int:
     """Check Redis, broker, workers, endpoints, clock and configuration, and name a remedy for each problem.
 
     This calls no model and changes nothing. The exit code is 1 if a check failed.
     """
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     findings = [*examine_configuration(settings), *_examine_servers(settings)]
-    if as_json:
+    if options.as_json:
         print(json.dumps([msgspec.to_builtins(finding) for finding in findings]), flush=True)
     else:
         _print(findings)

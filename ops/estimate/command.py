@@ -12,19 +12,15 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 
-from cogitate.hosting import logs
 from cogitate.hosting.pace_fit import KindFit, fit_lines, is_paced, known_before, pace_fit
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
     LimitTokens,
     LimitUsd,
     Llm,
-    Verbose,
+    SharedOptions,
     check_limited,
     open_state,
-    read_settings,
 )
 from cogitate.ops.estimate.demand import DEFAULTS, Demand, Range, demand_of
 from cogitate.ops.estimate.estimates import KindDay, RunEstimate, estimate
@@ -52,21 +48,18 @@ def estimate_run(
     tick_rate: Annotated[
         str | None, typer.Option(metavar="HZ|max", help="Ticks a second: check whether the model is fast enough.")
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Estimate a run: calls, tokens and money per day and kind, and what its limits would refuse.
 
     The estimate uses measurements of earlier runs in the data folder that thought with the same settings. Without such
     runs it uses defaults and says so. It calls no model.
     """
-    logs.configure(verbose)
-    settings = read_settings(
+    settings = options.settings(
         llm=llm,
         limit_usd=limit_usd,
         limit_tokens=limit_tokens,
-        data_dir=data_dir,
         reflection_interval=reflect_every,
         tick_rate=tick_rate,
     )
@@ -77,7 +70,7 @@ def estimate_run(
     check_models(settings, kinds())
     found = estimate(settings, kinds(), _demand(settings), agents=agents, days=days)
     fits = _fits(settings, agents)
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
     for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
         console.print(_table(title, rows))
@@ -87,7 +80,7 @@ def estimate_run(
         *fit_lines(fits, settings.tick_rate or 0),
     ]:
         console.print(line, soft_wrap=False)  # in 80 columns, as its tables
-    if as_json:
+    if options.as_json:
         more = {"prices": msgspec.to_builtins(settings.prices()), "pace": msgspec.to_builtins(fits)}
         print(json.dumps(estimate_json(found, priced=_is_priced(settings)) | more), flush=True)
     return 0

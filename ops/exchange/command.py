@@ -17,17 +17,14 @@ from cogitate.hosting.tick_loop import PATIENT, TickLoop
 from cogitate.memory.errors import InputError
 from cogitate.memory.policies.compaction import TARGET
 from cogitate.ops.command_options import (
-    AsJson,
-    DataDir,
     LimitTokens,
     LimitUsd,
     Llm,
-    Verbose,
+    SharedOptions,
     check_limited,
     data_dir_option,
     open_state,
     program_name,
-    read_settings,
 )
 from cogitate.ops.exchange.ai_town import read_ai_town
 from cogitate.ops.exchange.concordia import read_concordia
@@ -151,15 +148,14 @@ def import_memories(
     llm: Llm = None,
     limit_usd: LimitUsd = None,
     limit_tokens: LimitTokens = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Create a run with the memories in PATH, for a host to resume.
 
     This calls no model and starts no worker. It counts skipped items and names them on stderr.
     """
-    settings = read_settings(verbose, llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens, data_dir=data_dir)
+    settings = options.settings(llm=llm, limit_usd=limit_usd, limit_tokens=limit_tokens)
     check_limited(settings)
     check_prices(settings)
     check_run_name(name)
@@ -182,8 +178,8 @@ def import_memories(
             replace = True
         made = import_run(found, name, settings, replace=replace, form=chosen)
     for line in _lines(made, found, settings):
-        Terminal(stderr=as_json).print(line)
-    if as_json:
+        Terminal(stderr=options.as_json).print(line)
+    if options.as_json:
         print(json.dumps(_as_json(made, found, chosen)), flush=True)
     return 0
 

@@ -20,7 +20,7 @@ from cogitate.hosting import logs
 from cogitate.hosting.pace_fit import fit_lines, known_before, pace_fit
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import clock_time
-from cogitate.ops.command_options import AsJson, DataDir, LimitTokens, LimitUsd, Verbose, open_state, read_settings
+from cogitate.ops.command_options import LimitTokens, LimitUsd, SharedOptions, open_state, read_settings
 from cogitate.ops.load.figures import (
     Expectation,
     LoadRecorder,
@@ -98,9 +98,8 @@ def load(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default load-PROFILE.html).")
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Load-test a town with its own server and workers, and a stand-in for a model that fails as the profile says.
 
@@ -108,8 +107,8 @@ def load(
     --data-dir the run is deleted afterwards; with --from-run it names the folder of that run. --sweep tests each value
     in a separate run; assertions apply to each run, and a limit is divided equally among the runs.
     """
-    logs.configure(verbose)
-    chosen = _profile(profile, demand, from_run, data_dir)
+    logs.configure(options.verbose)
+    chosen = _profile(profile, demand, from_run, options.data_dir)
     if agents is not None and story:
         raise ConfigurationError(f"--story has a fixed cast: give --agents {agents} or --story, not both")
     if story:
@@ -136,13 +135,13 @@ def load(
     asserted = [parse(text) for text in expected or ()]
     check_names(asserted, numbers(figures(chosen, LoadRecorder(), open_reflections=0, waiting=(), interval=60)))
     with ExitStack() as stack:
-        kept = data_dir if from_run is None else None
+        kept = options.data_dir if from_run is None else None
         folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cogitate-load-")))
         tester = _Tester(folder, workers, own, asserted)
         stack.enter_context(tester.interruptible())
         if sweep is None:
-            return _single(tester, chosen, limit_tokens, out or Path(f"load-{chosen.name}.html"), as_json)
-        return _sweep(tester, sweep, chosen, out or Path(f"load-{chosen.name}-{sweep.parameter}.html"), as_json)
+            return _single(tester, chosen, limit_tokens, out or Path(f"load-{chosen.name}.html"), options.as_json)
+        return _sweep(tester, sweep, chosen, out or Path(f"load-{chosen.name}-{sweep.parameter}.html"), options.as_json)
 
 
 class _Tester:

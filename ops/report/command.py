@@ -13,7 +13,7 @@ from redis import Redis
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.capsule.reading import open_run
-from cogitate.ops.command_options import AsJson, DataDir, RunOrFile, Verbose, read_settings
+from cogitate.ops.command_options import RunOrFile, SharedOptions
 from cogitate.ops.formatting.budget import by_unit, format_cost
 from cogitate.ops.formatting.run import degraded, ended_jobs
 from cogitate.ops.formatting.vitals import print_left_out
@@ -43,16 +43,15 @@ def report(
         Path | None,
         typer.Option("--out", metavar="FILE", help="The file to write (default RUN.html).", show_default=False),
     ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-    verbose: Verbose = 0,
+    *,
+    options: SharedOptions,
 ) -> int:
     """Write one HTML file of a run: budget, results, latency, cadence, memory, costs, warnings and estimate.
 
     The file loads nothing and runs no script, so that you can mail, keep and print it. It contains no prompt and no
     memory. The journal is verified on the way; the exit code is 1 when it was changed.
     """
-    settings = read_settings(verbose, data_dir=data_dir)
+    settings = options.settings()
     load_kinds(settings)
     with open_run(settings, run) as (client, run):
         path = out or Path(f"{run}.html")
@@ -60,9 +59,9 @@ def report(
         left_out = unreadable_entries_of(client, run)
     print_left_out(left_out)
     page.write(path)
-    console = Terminal(stderr=as_json)
+    console = Terminal(stderr=options.as_json)
     console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
-    if as_json:
+    if options.as_json:
         print(json.dumps(_facts(run, path, figures, compared)), flush=True)
     return 0
 

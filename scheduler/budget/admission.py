@@ -2,7 +2,7 @@
 
 Admission tries each model of the ladder, then degrades as the kind says: heuristic, deferred or dropped. It serves
 requests by kind, then priority, then least recently served owner, then owner name; order of arrival never counts. A
-run that spends by value (`cogitate.scheduler.budget.call_value`) serves higher values before other owners. Admission
+run that spends by value (`cogitate.scheduler.budget.value_round`) serves higher values before other owners. Admission
 skips a model whose answer would miss its due tick: see `cogitate.scheduler.latency.due_ticks`.
 
 Requests that follow one another and differ only in what the decision ignores, such as their owners, form a batch: the
@@ -21,8 +21,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from cogitate.scheduler.budget.budget import Account, BudgetView, Cell, taken
-from cogitate.scheduler.budget.call_value import LOW_VALUE, ValueRound
 from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.budget.value_round import LOW_VALUE, ValueRound
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import UNTIMELY, DueTicks
 from cogitate.tasks.job import Cost, Job, JobKey, Request, Valued

@@ -190,12 +190,11 @@ class BudgetView:
         *,
         retry_share: float,
         guarantees: Mapping[str, Guarantee],
-        held: Mapping[str, int] | None = None,
     ) -> None:
         self.table = table
         self.retry_share = retry_share
         self._guarantees = dict(guarantees)
-        self.held: dict[str, int] = dict(held or {})
+        self.held: dict[str, int] = {}
         self._changed: set[str] = set()
 
     def cells(self, key: JobKey, minute: int) -> list[Cell]:

@@ -1,27 +1,26 @@
 """The expected value of a call, by which admission paces a day's limits where `spending = "value"`.
 
 The value of a call is the owner's weight, times how much a model is expected to change what the heuristic would give,
-times 1 plus how much has happened and how old the owner's last thought of the kind is, each between 0 and 1. A request
-with a priority above 0 counts that many times more. What happened in the same words counts once.
+times 1 plus how much has happened, between 0 and 1. A request with a priority above 0 counts that many times more. What
+happened in the same words counts once.
+
+An owner's first thought of a kind in a day counts twice. Thoughts have diminishing returns: a later one covers in part
+what an earlier one has covered, so that value is a submodular function of the calls that are made. The choice that
+always takes the call that adds most reaches at least 1 - 1/e of the best one (Nemhauser, Wolsey and Fisher, "An
+analysis of approximations for maximizing submodular set functions", 1978). Where nothing is known of how returns
+diminish, the harmonic series gives each its share of what is to be had (Thiele, 1895): 1 for the first, 1/2 for the
+second. It ends there, since further thoughts of a day follow new events, which count by themselves.
 
 How much models change heuristics is learned by kind: of each answer that was applied, the share of the heuristic's
 words that it does not have. Few answers count as one half. This decides between kinds alone: of the requests of one
 kind, an answer that shares least with the heuristic is no better, and often rests on older memories.
-
-Admission expects a demand for each daily limit, and for a limit of a run with a known end: the requests of the previous
-day from this hour on, or those of today so far. If the remaining amount covers only a share of that demand, admission
-grants the same share of the requests: those with the highest values seen so far. One call in `CHECKS`, drawn by
-the key of its request, passes whatever its value; for these the run reports expected and found changes, free of
-selection bias.
 
 All amounts are integers, so equal inputs give equal decisions on every machine.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from hashlib import blake2b
+from collections.abc import Iterable
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -33,33 +32,31 @@ from cogitate.memory.effects import Append, Effect, Rate, ReplaceSummary, Tell
 from cogitate.memory.entry import rating
 from cogitate.memory.language.text import stems
 from cogitate.memory.stream import Stream
-from cogitate.scheduler.budget.budget import BudgetView, Cell, amounts
-from cogitate.scheduler.config.limits import LIMIT_UNITS, LimitUnit
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.tasks.job import Cost, JobKey, Request, Valued
+from cogitate.tasks.job import Cost, Request, Valued
 
-LOW_VALUE = "low_value"  # the refusal of a request whose value is below what the limits afford
 FIELD = "call_values"  # of the run's state
 CHECKS = 16  # one call in so many checks the estimate
 FULL = 1_000  # thousandths
+FIRST = 2  # times that an owner's first thought of a kind in a day counts
 _HOURS = 24
 _MORNING = 360  # minutes after 00:00; a day that a run began later tells nothing of the next
 _UNKNOWN = 4  # answers that the expectation of one half counts as
 _REMEMBERED = 1_000  # answers after which old ones begin to be forgotten
 _RECENT = 200  # requests after which old ones begin to be forgotten: values change with what is learned
-_MILLION = 1_000_000
 
 
 class Worth(NamedTuple):
     """The expected value of one request, in thousandths."""
 
-    need: int  # the value of a call that would change all that the heuristic gives
+    need: int  # the value that a further call of its owner that day would have if it changed all
     value: int
+    is_first: bool  # of its owner and kind that day
 
     @property
     def step(self) -> int:
         """The need on a scale of 16 steps an octave."""
-        return _step(self.need)
+        return step_of(self.need)
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -80,6 +77,7 @@ class ValueState(msgspec.Struct, kw_only=True, omit_defaults=True):
     steps: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)  # requests by the step of their need
     changes: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)  # answers and the sum of changes
     costs: dict[str, tuple[int, int, int]] = msgspec.field(default_factory=dict)  # answers, their tokens and money
+    firsts: dict[str, int] = msgspec.field(default_factory=dict)  # calls of the day that were an owner's first
     checked: Checked = Checked()
 
 
@@ -127,23 +125,22 @@ class CallValues:
         self.state = state or ValueState()
         self.changed = False
 
-    def worth(self, request: Request, *, weight: float, happened: int, enough: int, stale: int | None) -> Worth:
+    def worth(self, request: Request, *, weight: float, happened: int, enough: int, is_first: bool) -> Worth:
         """Return the value of a call.
 
         Args:
             weight: of the owner, to the host.
             happened: importance of what the owner has perceived since its last thought of the kind.
             enough: the importance at which half of everything has happened.
-            stale: game minutes since that thought; None for the first.
+            is_first: whether the owner has had no thought of the kind that day.
         """
         filled = FULL * happened // (happened + enough)
-        old = FULL if stale is None else FULL * max(0, stale) // (max(0, stale) + DAY)
-        need = round(FULL * weight) * (FULL + filled + old) * (1 + max(0, request.priority)) // FULL
-        return Worth(need, self.valued(request.kind, need))
+        need = round(FULL * weight) * (FULL + filled) * (1 + max(0, request.priority)) // FULL
+        return Worth(need, self.valued(request.kind, need, is_first=is_first), is_first)
 
-    def valued(self, kind: str, need: int) -> int:
+    def valued(self, kind: str, need: int, *, is_first: bool) -> int:
         """Return the value of a call with this need."""
-        return need * self.expected(kind) // FULL
+        return (FIRST if is_first else 1) * (need * self.expected(kind) // FULL)
 
     def expected(self, kind: str) -> int:
         """Return by how much a model is expected to change the heuristic of a kind, in thousandths."""
@@ -171,12 +168,18 @@ class CallValues:
         if state.day != day_of(minute):
             follows = state.day == day_of(minute) - 1 and state.began <= _MORNING
             state.before, state.asked = (state.asked if follows else {}), {}
+            state.firsts = {}
             state.day, state.began = day_of(minute), 0 if follows or state.day >= 0 else minute % DAY
         state.asked.setdefault(kind, [0] * _HOURS)[minute % DAY // 60] += 1
         steps = state.steps.setdefault(kind, {})
         steps[step] = steps.get(step, 0) + 1
         if sum(steps.values()) > _RECENT:
             state.steps[kind] = {one: (count + 1) // 2 for one, count in sorted(steps.items())}
+        self.changed = True
+
+    def count_first(self, kind: str) -> None:
+        """Count a call that is its owner's first of a kind that day."""
+        self.state.firsts[kind] = self.state.firsts.get(kind, 0) + 1
         self.changed = True
 
     def demand(self, kind: str, minute: int, *, once: int | None, last: int | None) -> int:
@@ -204,142 +207,13 @@ class CallValues:
         return today + daily * later // DAY
 
 
-class ValueRound:
-    """The values of the requests of one tick, and which of them the limits afford."""
-
-    def __init__(
-        self,
-        values: CallValues,
-        view: BudgetView,
-        minute: int,
-        *,
-        worth_of: Callable[[Request], Worth | None],
-        kinds: Mapping[str, bool],
-        owners: int,
-        last: int | None,
-    ) -> None:
-        """Begin the round of a tick.
-
-        Args:
-            worth_of: returns the value of a request; None: its kind asks no model.
-            kinds: those that ask a model, and whether each owner has them once a day.
-            owners: how many there are.
-            last: the run's last minute, if it has one.
-        """
-        self._values, self._view, self._minute = values, view, minute
-        self._worth_of, self._kinds, self._owners, self._last = worth_of, kinds, max(1, owners), last
-        self._worths: dict[int, Worth | None] = {}
-        self._checks: set[JobKey] = set()
-        self._new: Counter[str] = Counter()  # requests of this tick by kind
-        self._demands: dict[tuple[str, LimitUnit, bool], int] = {}
-        self._steps: dict[str, tuple[int, Mapping[int, int]]] = {}
-
-    def begin(self, requests: Iterable[Request]) -> None:
-        """Count all requests of the tick before any is decided."""
-        for request in requests:
-            worth = self._worths[id(request)] = self._worth_of(request)
-            if worth is not None and not request.trial:
-                self._values.count(request.kind, worth.step, self._minute)
-                self._new[request.kind] += 1
-
-    def of(self, request: Request) -> Worth | None:
-        """Return the value of a request of this tick."""
-        return self._worths[id(request)]
-
-    def affords(self, key: JobKey, request: Request, cost: Cost, cells: Iterable[Cell]) -> bool:
-        """Return whether the limits afford a call of this value; a kind's guarantee and checks always pass."""
-        worth = self.of(request)
-        if worth is None:
-            return True
-        shares = {}
-        if not self._view.is_guaranteed(key.kind, self._minute, cost):
-            shares = {cell: self._share(key.kind, cell, cost) for cell in cells if self._is_paced(cell)}
-        if _drawn(key, b"check") % _MILLION * CHECKS < min(shares.values(), default=_MILLION):
-            self._checks.add(key)
-            return True
-        return all(
-            share >= _MILLION or self._is_among(key, worth.step, cell.scope, share) for cell, share in shares.items()
-        )
-
-    def valued(self, key: JobKey, request: Request) -> Valued | None:
-        """Return how a call that the limits afford was valued; None: its kind asks no model."""
-        worth = self.of(request)
-        return None if worth is None else Valued(key in self._checks)
-
-    def _is_paced(self, cell: Cell) -> bool:
-        paced = cell.period == "day" or (cell.period == "run" and self._last is not None)
-        return paced and self._view.table.limited(cell.period, cell.scope)
-
-    def _share(self, kind: str, cell: Cell, cost: Cost) -> int:
-        """Return the share of the expected requests that a limit affords, in millionths."""
-        share = _MILLION
-        for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
-            spare = self._view.spare(cell, unit, kind, self._minute) if amount else None
-            if spare is not None:
-                demand = self._demand(cell.scope, unit, amount, whole_run=cell.period == "run")
-                share = min(share, _MILLION * max(0, spare) // demand)
-        return share
-
-    def _is_among(self, key: JobKey, step: int, scope: str, share: int) -> bool:
-        """Return whether a need is among this share, in millionths, of the highest values expected; ties are drawn."""
-        seen, steps = self._known_steps(scope)
-        total, own = sum(steps.values()), self._value_step(key.kind, step)
-        higher = sum(count for one, count in steps.items() if one > own) + total // (seen + 1)
-        allowed = share * total - higher * _MILLION
-        return allowed > 0 and _drawn(key, b"tie") % _MILLION * steps.get(own, 1) < allowed
-
-    def _known_steps(self, scope: str) -> tuple[int, Mapping[int, int]]:
-        """Return how many requests were seen, and the steps of value that a limit has to expect: by each kind's demand.
-
-        Beyond the highest of `seen` values, one in `seen` + 1 is to be expected.
-        """
-        name = scope if scope.startswith("kind:") else ""
-        if name not in self._steps:
-            seen, steps = 0, Counter[int]()
-            for kind, known in self._values.state.steps.items():
-                if name in ("", f"kind:{kind}") and kind in self._kinds:
-                    expected, of_kind = FULL * self._expected(kind, whole_run=False), sum(known.values())
-                    for step, count in known.items():
-                        steps[self._value_step(kind, step)] += count * expected // of_kind
-                    seen += of_kind
-            self._steps[name] = seen, steps
-        return self._steps[name]
-
-    def _value_step(self, kind: str, step: int) -> int:
-        """Return the step of the value of calls of a kind whose need is of this step."""
-        return _step(self._values.valued(kind, _least(step)))
-
-    def _expected(self, kind: str, *, whole_run: bool) -> int:
-        """Return the expected requests of a kind, of this tick and later."""
-        once, last = self._owners if self._kinds[kind] else None, self._last if whole_run else None
-        return self._new[kind] + self._values.demand(kind, self._minute, once=once, last=last)
-
-    def _demand(self, scope: str, unit: LimitUnit, amount: int, *, whole_run: bool) -> int:
-        """Return the expected use of a limit by the requests of this tick and later, at least 1."""
-        scope = "owner" if scope.startswith("owner:") else scope
-        found = self._demands.get((scope, unit, whole_run))
-        if found is None:
-            kinds = (kind for kind in self._kinds if scope in ("run", "owner", f"kind:{kind}"))
-            found = sum(
-                self._expected(kind, whole_run=whole_run) * self._mean_cost(kind, unit, amount) for kind in kinds
-            )
-            self._demands[scope, unit, whole_run] = found = found // (self._owners if scope == "owner" else 1)
-        return max(found, 1)
-
-    def _mean_cost(self, kind: str, unit: LimitUnit, amount: int) -> int:
-        if unit in ("calls", "jobs"):
-            return 1
-        answers, tokens, usd = self._values.state.costs.get(kind, (0, 0, 0))
-        return (tokens if unit == "tokens" else usd) // answers if answers else amount
-
-
-def _step(amount: int) -> int:
+def step_of(amount: int) -> int:
     """Return an amount on a scale of 16 steps an octave."""
     octave = (amount + 16).bit_length() - 5
     return 16 * octave + ((amount + 16 >> octave) & 15)
 
 
-def _least(step: int) -> int:
+def least_of(step: int) -> int:
     """Return the least amount of a step."""
     return (16 + step % 16 << step // 16) - 16
 
@@ -347,10 +221,6 @@ def _least(step: int) -> int:
 def _fading(answers: int, *sums: int) -> tuple[int, ...]:
     """Return sums over answers, halved once they are many, so that newer answers count more."""
     return (answers, *sums) if answers <= _REMEMBERED else tuple(one // 2 for one in (answers, *sums))
-
-
-def _drawn(key: JobKey, purpose: bytes) -> int:
-    return int.from_bytes(blake2b(key.text().encode(), digest_size=8, person=purpose).digest(), "big")
 
 
 def _ratings(effects: Iterable[Effect]) -> dict[int, int]:

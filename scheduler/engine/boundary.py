@@ -13,7 +13,7 @@ from cogitate.memory.stream import Stream
 from cogitate.scheduler.budget.repairs import failed_repair
 from cogitate.scheduler.engine.open_jobs import OpenJob, reservation
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, KindEffects, made_without_model, without_strangers
-from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.ends import Change
 from cogitate.scheduler.journal.lines import Ended, EndNote, reason_of
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.claims import Reason, Result

@@ -23,8 +23,7 @@ from cogitate.scheduler.engine.token_estimates import TokenEstimates
 from cogitate.scheduler.engine.valuing import Valuing
 from cogitate.scheduler.engine.world_turn import Owners, Remembering, Steered
 from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
-from cogitate.scheduler.journal.ends import JobEnd, ends_at_boundary
-from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.ends import Change, JobEnd, ends_at_boundary
 from cogitate.scheduler.journal.lines import Core, TickNotes
 from cogitate.scheduler.ledger.run_store import RunKey
 from cogitate.scheduler.ledger.step_replies import BoundaryInput

@@ -147,13 +147,8 @@ def _shared_fields(shared: _Shared, view: BudgetView) -> tuple[Value, ...]:
 
 
 def load_open_jobs(store: RunStore) -> dict[JobKey, OpenJob]:
-    members = store.members("jobs")
-    keys = sorted(raw.decode() for raw in members)
-    pipeline = store.pipeline()
-    for text in keys:
-        pipeline.hmget(store.job_key(text), "job", "state", "cells", _USED)
     found: dict[JobKey, OpenJob] = {}
-    for raw, state, cells, answered in pipeline.execute():
+    for raw, state, cells, answered in store.open_jobs("job", "state", "cells", _USED).values():
         job = _JOB.decode(raw)
         flat = typed_json.decode(cells, list[str])
         charged = tuple(Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import msgspec
 
+from cogitate.memory.clock import day_of
 from cogitate.scheduler.budget.call_value import (
     FIELD,
     CallValues,
-    ValueRound,
     Worth,
     change_of,
     happened_since,
     read_values,
 )
+from cogitate.scheduler.budget.value_round import ValueRound
 from cogitate.scheduler.engine.boundary import Closing
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.part import Part, TickState
@@ -70,7 +71,7 @@ def value_round(state: RunState, minute: int) -> ValueRound | None:
             weight=state.profiles[request.owner].weight,
             happened=happened_since(state.streams[request.owner], served),
             enough=state.facts.limits.reflection_trigger_max,
-            stale=minute - state.facts.minute(served) if served >= 0 else None,
+            is_first=served < 0 or day_of(state.facts.minute(served)) != day_of(minute),
         )
 
     last = None if state.due.last is None else state.facts.minute(state.due.last)

@@ -1,7 +1,7 @@
-"""The run of a capsule in a Redis of its own, so that what reads a run reads a capsule.
+"""Write a capsule's run to an empty Redis, so that every reader of runs can read a capsule.
 
-All of it comes from the journal: memories, facts, limits, and what each window of the budget has spent. What a journal
-does not hold is missing there, such as open attempts and the figures of the host's process.
+Everything comes from the journal: memories, facts, limits, and what each window of the budget has spent. What a journal
+does not hold, such as open attempts and the figures of the host's process, is missing.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from cogitate.scheduler.steering.steering import MOST_ANSWERS, SteeringState
 from cogitate.scheduler.steering.throttle import ThrottleState
 from cogitate.tasks.job import Cost, JobKey
 
-STATUS = "capsule"  # of such a run, which no host has left
+STATUS = "capsule"  # of such a run, which has no host
 PAGE = 200  # lines a round trip
 
 
 def restore_run(capsule: Capsule, client: Redis, name: str) -> Rebuilt:
-    """Verify a capsule, and write its run to a Redis that nothing else uses; return what its journal leads to.
+    """Verify a capsule, and write its run to a Redis that nothing else uses; return the state that it rebuilds.
 
     Args:
         name: of the run there.
 
     Raises:
-        CapsuleError, JournalError: when the capsule is not what its manifest says, or no run keeps its settings.
+        CapsuleError, JournalError: when the capsule differs from its manifest, or has settings that no run keeps.
     """
     settings = _checked_settings(capsule)
     state: dict[str, Value] = {"settings": settings, "describe": json.dumps(capsule.manifest.description)}
@@ -75,7 +75,7 @@ def restore_run(capsule: Capsule, client: Redis, name: str) -> Rebuilt:
 
 
 def _checked_settings(capsule: Capsule) -> bytes:
-    """Return the settings that the run keeps, whichever endpoints this machine knows: nothing is asked."""
+    """Return the settings that the run keeps; they need no endpoints of this machine, since no model is called."""
     raw = capsule.settings
     try:
         kept = typed_json.decode(raw, dict[str, Any])
@@ -88,7 +88,7 @@ def _checked_settings(capsule: Capsule) -> bytes:
 
 
 def _copied(entries: Iterable[ExportedEntry], store: RunStore) -> Iterator[ExportedEntry]:
-    """Yield the entries of a journal, each once it is written or waits in a page."""
+    """Yield each entry of a journal after writing it or adding it to the next page."""
     page: list[bytes] = []
     tick = 0
     for entry in entries:
@@ -160,7 +160,7 @@ class _Standing:
         self._throttle = msgspec.structs.replace(self._throttle, **changed)
 
     def write(self, store: RunStore) -> None:
-        """Write it to a run that has none of it yet."""
+        """Write these fields to a new run."""
         steering = SteeringState(mode=self._mode, limits=self._limits.changes, throttle=self._throttle)
         kept = {"steering": msgspec.json.encode(steering), "postponed": msgspec.json.encode(Postponing())}
         _write(store, "state", kept)
@@ -185,5 +185,5 @@ def _write(store: RunStore, name: RunKey, fields: Mapping[str, Value]) -> None:
 
 
 def _is_over(window: str) -> bool:
-    """Return whether a window of the budget is that of a tick: the ledger deletes it with the tick."""
+    """Return whether a budget window covers a single tick; the ledger deletes it when the tick is over."""
     return window.startswith("tick:")

@@ -1,7 +1,7 @@
-"""Late jobs that a host which caught up gave too little real time, so that their lateness says nothing of a model.
+"""Late jobs that a host gave too little real time while it caught up: their lateness says nothing about a model.
 
-A host that was stopped or stalled takes the ticks that it missed one right after the other, and many of them pass while
-a model answers as fast as ever (`cogitate.scheduler.tick.pace`).
+A host that was stopped or stalled runs the ticks that it missed in quick succession, and many of them pass while a
+model answers at its usual speed (`cogitate.scheduler.tick.pace`).
 """
 
 from __future__ import annotations

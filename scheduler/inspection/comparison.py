@@ -1,6 +1,6 @@
 """Compare two runs: their first difference, how it spreads, and what each owner thought in both.
 
-Both journals are read side by side, verified, a tick at a time. Kept are a few differing thoughts for each owner and
+It reads and verifies both journals side by side, tick by tick, and keeps a few differing thoughts for each owner and
 window of time, so that memory grows with owners, not with ticks.
 """
 
@@ -360,7 +360,7 @@ def _thought(entry: Entry, facts: dict[str, Any]) -> Thought:
 
 
 def _text_of(store: RunStore, owner: str, number: int) -> str:
-    """Return the text of an owner's entry; "" where it is not there any more."""
+    """Return the text of an owner's entry; "" if it no longer exists."""
     try:
         entry = load_streams(store, [owner])[owner].entries.get(number)
     except UNREADABLE:

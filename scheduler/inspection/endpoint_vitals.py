@@ -53,7 +53,7 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     service_tiers: dict[str, int] = msgspec.field(
         default_factory=dict
     )  # calls by the service tier that answered, where the endpoint names it
-    discount: int = 0  # micro-dollars by which the standard one would have been dearer
+    discount: int = 0  # micro-dollars more that the standard one would have cost
     refused: dict[str, int]  # jobs that proceeded without a call, by reason
     waits: int  # calls that had to wait
     waited: float  # total over these calls

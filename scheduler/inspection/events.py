@@ -1,7 +1,7 @@
-"""Events of a run since an instant of real time, those that are over included, and sums of its last minutes.
+"""Events of a run since an instant of real time, including those that are over, and totals of its last minutes.
 
-Read from what is kept anyway: figures of ticks and of game hours, operators' requests, the latest changes of the run's
-endpoints, and workers' heartbeats. So the number of events is bounded, and older ones vanish.
+They follow from data that exists anyway: figures of ticks and of game hours, operators' requests, the latest changes
+of the run's endpoints, and workers' heartbeats. So their number is bounded, and older ones vanish.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def recent_events(
 
 
 def _alike(requests: Sequence[tuple[SteeringStep, str]]) -> Collection[list[tuple[SteeringStep, str]]]:
-    """Return the requests of one kind that an operator sent at once together: one action may retry a hundred jobs."""
+    """Group the requests of one kind that an operator sent at once, since one action may retry a hundred jobs."""
     found: dict[tuple[str, int, type, bool], list[tuple[SteeringStep, str]]] = {}
     for step, said in requests:
         found.setdefault((step.by, step.tick, type(step.control), bool(step.refused)), []).append((step, said))
@@ -128,7 +128,7 @@ def _changed(one: EndpointChange) -> str:
 
 
 def _gaps(points: Sequence[Figures]) -> list[Event]:
-    """Return when ticks went on after a while (the host was gone, paused, or could not commit), or with a new host."""
+    """Return when ticks continued after a pause (the host was gone, paused or could not commit), or with a new host."""
     waits = [((later.at or 0.0) - (one.at or 0.0), one, later) for one, later in pairwise(points)]
     usual = [silent for silent, _, later in waits if later.ticks == 1]
     longest = max(GAP, SLOW * median(usual)) if usual else GAP
@@ -137,7 +137,7 @@ def _gaps(points: Sequence[Figures]) -> list[Event]:
         gap = f"after {silent:,.0f} s without one" if later.ticks == 1 and silent > longest else ""
         took_over = 0 < one.epoch < later.epoch
         if gap or took_over:
-            what = f"ticks go on{' with a new host' if took_over else ''} {gap}".rstrip()
+            what = f"ticks continue{' with a new host' if took_over else ''} {gap}".rstrip()
             found.append(Event(at=later.at or 0.0, minute=later.minute, what=what, bad=False))
     return found
 

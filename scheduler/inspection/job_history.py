@@ -58,7 +58,7 @@ _CIRCUMSTANCES = (
 Wanted = Callable[[JobKey, str, str, EndNote | None], bool]  # by key, end, reason and note
 MOST_READ = 5_000  # ticks, and ended jobs, that one page reads
 
-_OF_NOTE = sorted(set(LateAnswer.__struct_fields__) & set(EndNote.__struct_fields__))  # what it tells of its note
+_OF_NOTE = sorted(set(LateAnswer.__struct_fields__) & set(EndNote.__struct_fields__))  # copied from the note
 
 
 class JobHistory:
@@ -68,7 +68,6 @@ class JobHistory:
     """
 
     def __init__(self, client: Redis, run: str) -> None:
-        self._client = client
         self._run = run
         self._store = RunStore.open(client, run)
         base = load_base(self._store)
@@ -233,11 +232,10 @@ class JobHistory:
 
     def _ends(self, line: ReadLine, wanted: Wanted) -> Iterator[tuple[JobKey, JobRecord]]:
         """Yield the wanted jobs that ended at a tick."""
-        notes = {note.key: note for note in line.notes.ended}
         instead = {decided.instead: decided.key for decided in line.core.decided}
-        for ended in line.core.ended:
-            if wanted(ended.key, how_ended(ended, notes[ended.key]), ended.reason, notes[ended.key]):
-                record = self._ended_record(line.core.tick, ended, notes[ended.key])
+        for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
+            if wanted(ended.key, how_ended(ended, note), ended.reason, note):
+                record = self._ended_record(line.core.tick, ended, note)
                 successor = instead.get(ended.key)
                 yield (
                     ended.key,

@@ -109,10 +109,10 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     saved: bool = False  # not spent: the answer came from an identical call
     reasoning: int = 0  # reasoning tokens in the usage, as reported by the model
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
-    hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
+    hybrid: bool = False  # its memories were chosen by vectors too, not by words alone
     embedded: int = 0  # tokens of the usage that vectors took
     service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+    discount: int = 0  # micro-dollars more that the standard service tier would have cost
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
@@ -156,11 +156,11 @@ class Position(NamedTuple):
         """Return the position that `text` names.
 
         Raises:
-            InputError: when it is no position.
+            InputError: if it is not a position.
         """
         parts = text.split(".")
         if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
-            raise InputError(f"{text!r} is no position in a list of jobs, such as 420.7: follow the link Older")
+            raise InputError(f"{text!r} is not a position in a list of jobs, such as 420.7: follow the link Older")
         return cls(*map(int, parts))
 
 

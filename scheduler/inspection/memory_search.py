@@ -1,4 +1,4 @@
-"""Searches of what all owners of a run remember, without building the memories of those that have nothing to find."""
+"""Search the memories of all owners of a run, without decoding the entries that do not match."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Item(msgspec.Struct):
 
 
 class _Words(msgspec.Struct):
-    """What a search reads of every entry: a whole one costs several times as much."""
+    """The part of an entry that a search decodes: a whole entry costs several times as much."""
 
     text: str
     minute: int
@@ -63,7 +63,7 @@ class _Match(NamedTuple):
 
 
 def search_memories(store: RunStore, owners: Sequence[str], text: str, most: int) -> Found:
-    """Return what these owners remember now that contains a text, in whatever case. Nothing contains an empty text.
+    """Return the present memories of these owners that contain a text, ignoring case; none for an empty text.
 
     Args:
         most: memories to return; the others are counted.

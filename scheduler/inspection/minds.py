@@ -22,11 +22,11 @@ AT_ONCE = 50  # streams that are read together
 
 
 class Written(NamedTuple):
-    """What the journal tells of the writing of an entry."""
+    """How an entry was written, according to the journal."""
 
     job: JobRecord
     late: bool = False  # by the answer that came after the job's end
-    replaced: int = 0  # number of the provisional entry in whose place it is
+    replaced: int = 0  # number of the provisional entry that it replaced
     shown: tuple[int, ...] | None = None  # entries that its prompt showed, or its heuristic read; None: not kept
     chosen: bool = False  # out of all that the owner remembered, and not named in the request
     relations: tuple[Tell, ...] = ()  # changes of relationships that its job told the world

@@ -1,7 +1,7 @@
 """The figures of a run that an operator reads first: today's budget, its host and pace, and its last hour.
 
-An hour is an hour of game time, the only time in the journal. Where it is shorter than a minute of real time, that
-minute is read too, as the figures of ticks tell it. Only the newest lines are read, so polling is cheap.
+An hour is game time, the only time in the journal. If it is shorter than a real minute, that minute is read too, from
+the figures of ticks. Only the newest lines are read, so polling is cheap.
 """
 
 from __future__ import annotations

@@ -90,10 +90,8 @@ def lines_by_model(lines: Sequence[LineOutline], jobs: int) -> int:
     """Return in how many of the newest lines so many jobs ended as their model let them; all, if fewer did."""
     count = 0
     for back, line in enumerate(reversed(lines), 1):
-        notes = {note.key: note for note in line.notes.ended}
-        count += sum(
-            notes[ended.key].source in ("llm", "cached") or ended.reason in BY_MODEL for ended in line.core.ended
-        )
+        ends = zip(line.core.ended, line.notes.ended, strict=True)
+        count += sum(note.source in ("llm", "cached") or ended.reason in BY_MODEL for ended, note in ends)
         if count >= jobs:
             return back
     return len(lines)
@@ -122,9 +120,7 @@ def tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent:
                 kind.reasons[reason_of(decided.refused)] += 1
                 if decided.refused in UNTIMELY:
                     failed.append(_failed(run, decided.key, last, decided.refused))
-        notes = {note.key: note for note in line.notes.ended}
-        for ended in line.core.ended:
-            note = notes[ended.key]
+        for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
             kind = kinds.setdefault(ended.key.kind, KindTally())
             kind.ends[ended.end] += 1
             kind.sources[note.source] += 1

@@ -1,6 +1,6 @@
 """Problems of a Redis that answers but cannot serve runs: it refuses or delays writes, is full, or is slow.
 
-Of a cluster, those of any of its servers.
+For a cluster, these are the problems of any of its servers.
 """
 
 from __future__ import annotations

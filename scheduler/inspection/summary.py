@@ -126,7 +126,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     limits: list[LimitInForce]
     prices: tuple[ModelPrice, ...]  # of the models that it may call; empty if it uses heuristics only
     service_tiers: dict[str, int]  # that answered, as endpoints report them -> results of jobs
-    discount: int  # micro-dollars by which the standard service tier would have been dearer
+    discount: int  # micro-dollars more that the standard service tier would have cost
     headrooms: dict[str, int]  # model -> tokens for its reasoning that admission adds to each answer, as it learned
     budget: list[BudgetLine]
     values: ValueState  # what it has learned of the value of its calls

@@ -251,14 +251,10 @@ def _state(store: RunStore) -> tuple[str, int, Settings]:
 
 
 def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
-    members, batched = store.members("jobs"), set(store.fields("batched"))
-    texts = sorted(raw.decode() for raw in members)
-    pipeline = store.pipeline()
-    for text in texts:
-        pipeline.hmget(store.job_key(text), "state", "token")
+    jobs, batched = store.open_jobs("state", "token"), set(store.fields("batched"))
     kinds: dict[str, OpenKind] = {}
-    for text, (state, token) in zip(texts, pipeline.execute(), strict=True):
-        if state is None:  # it ended after the set was read
+    for text, (state, token) in jobs.items():
+        if state is None:  # it has ended meanwhile
             continue
         key = JobKey.parse(text)
         kind = kinds.setdefault(key.kind, OpenKind())

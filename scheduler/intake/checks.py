@@ -171,12 +171,12 @@ def check_locations(locations: object) -> tuple[Location, ...]:
 # -- requests ------------------------------------------------------------------------------------------
 
 
-def check_request(request: Request, kinds: Iterable[str], most: int = MAX_PARAMS) -> Request:
+def check_request(request: Request, kinds: Iterable[str]) -> Request:
     """Return a request that admission may decide on; its parameters are a copy."""
     known = list(kinds)
     if not isinstance(request.kind, str) or request.kind not in known:
         raise InputError(f"there is no kind {quoted(request.kind)}; there are {', '.join(known)}")
-    return check_request_of(str.__str__(request.kind), check_owner(request.owner), request, most)
+    return check_request_of(str.__str__(request.kind), check_owner(request.owner), request)
 
 
 def check_request_of(kind: str, owner: str, request: Request, most: int = MAX_PARAMS) -> Request:
@@ -281,7 +281,7 @@ def _as_json(value: object) -> object:
     """Return a meter as the object that hosts in other languages send."""
     if isinstance(value, Meter):
         return msgspec.to_builtins(value)
-    raise TypeError(f"an object of type {type(value).__name__} is none")
+    raise TypeError(f"an object of type {type(value).__name__} is not JSON")
 
 
 def near_owners(name: str, owners: Iterable[str]) -> list[str]:

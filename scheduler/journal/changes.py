@@ -56,7 +56,7 @@ class DropObservation(msgspec.Struct, frozen=True, tag="drop"):
     """Observations and events of a tick that the fork drops, for all owners or for one."""
 
     tick: int
-    text: str  # that stands in what would be remembered
+    text: str  # that an observation must contain
     owner: str = ""  # "": every owner
 
 
@@ -64,8 +64,8 @@ class RewordObservation(msgspec.Struct, frozen=True, tag="reword"):
     """Observations and events of a tick that the fork rewords, for all owners or for one."""
 
     tick: int
-    text: str  # that stands in what would be remembered
-    to: str  # what stands there instead
+    text: str  # that an observation must contain
+    to: str  # what replaces it
     owner: str = ""  # "": every owner
 
 

@@ -10,7 +10,7 @@ import msgspec
 from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import Entry
 from cogitate.scheduler.budget.budget import format_empty_pool, format_no_room
-from cogitate.scheduler.budget.call_value import LOW_VALUE
+from cogitate.scheduler.budget.value_round import LOW_VALUE
 from cogitate.scheduler.config.controls import CancelJobs, SetMode
 from cogitate.scheduler.intake.kind_effects import EFFECTS_REFUSED, PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, Ended, EndNote, ReadLine, reason_of

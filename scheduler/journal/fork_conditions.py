@@ -97,7 +97,7 @@ def _values(given: Sequence[SetSetting], kept: Mapping[str, Any]) -> dict[str, o
 
     Raises:
         ConfigurationError: when a setting cannot change.
-        InputError: when a key is given of what is no table.
+        InputError: when a key is given of something that is not a table.
     """
     found: dict[str, Any] = {}
     for change in given:
@@ -113,7 +113,7 @@ def _values(given: Sequence[SetSetting], kept: Mapping[str, Any]) -> dict[str, o
         for key in keys[:-1]:
             table = table.setdefault(key, {}) if isinstance(table, dict) else None
         if not isinstance(table, dict):
-            raise InputError(f"{name} is no table: it has no {quoted('.'.join(keys))}")
+            raise InputError(f"{name} is not a table: it has no {quoted('.'.join(keys))}")
         table[keys[-1]] = change.value
     return found
 

@@ -23,8 +23,7 @@ from cogitate.scheduler.journal.checkpoint import (
     read_checkpoint,
     trimmed_tick,
 )
-from cogitate.scheduler.journal.ends import Change as Change
-from cogitate.scheduler.journal.ends import changes_of_end
+from cogitate.scheduler.journal.ends import Change, changes_of_end
 from cogitate.scheduler.journal.lines import Core, JournalError, ReadLine, read_hashes, read_line
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
@@ -116,12 +115,12 @@ def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
     Returns the streams of owners that left with this tick; they are removed from `streams`.
 
     Raises:
-        JournalError: when a precondition does not come out as it did, or something is changed that is not there.
+        JournalError: when a precondition has another outcome than before, or the journal changes what does not exist.
     """
     try:
         return _redo(line.core, streams)
     except LookupError as error:
-        raise JournalError(f"tick {line.core.tick}: the journal changes what is not there: {error!r}") from error
+        raise JournalError(f"tick {line.core.tick}: the journal changes what does not exist: {error!r}") from error
 
 
 def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:

@@ -41,7 +41,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def reason_of(refused: str) -> Reason:
-    """Return why a request that was refused gets less than it wanted."""
+    """Return the reason why a refused request gets less than it asked for."""
     if refused == CANCELLED:
         return "cancelled"
     return "too_slow" if refused in UNTIMELY else "denied"
@@ -135,10 +135,10 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreported: bool = False  # the usage is an estimate
     reasoning: int = 0  # tokens of the usage that were reasoning, as the model reports
     packed: int = 0  # jobs that one request asked for together
-    hybrid: bool = False  # vectors were there for the choice of its memories
+    hybrid: bool = False  # its memories were chosen by vectors too
     embedded: int = 0  # tokens of the usage that vectors took
     service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+    discount: int = 0  # micro-dollars more that the standard service tier would have cost
     saved: bool = False  # nothing was spent: the usage is that of an identical call
     inputs: str = ""  # hash of all that an answer depends on
     appended: tuple[int, ...] = ()  # numbers given to the entries it appended

@@ -27,7 +27,7 @@ PAGE = 200  # lines a round trip
 
 
 def origin_of(store: RunStore) -> Origin | None:
-    """Return the origin of a run; None: it is no fork."""
+    """Return the origin of a run; None: it is not a fork."""
     kept = store.field("state", "origin")
     return typed_json.decode(kept, Origin) if kept is not None else None
 

@@ -111,7 +111,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
     service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # that answered -> results of jobs
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+    discount: int = 0  # micro-dollars more that the standard service tier would have cost
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
     open: dict[str, JobBeginning] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
@@ -138,7 +138,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
             self.warnings[name] = self.warnings.get(name, 0) + count
         noted = {note.key: note for note in notes.ended}
         for ended in core.ended:
-            note = noted.get(ended.key) or EndNote(key=ended.key, source="none")
+            note = noted.get(ended.key) or EndNote(key=ended.key, source="none")  # of a journal that an audit refutes
             for fact, value in (("end", how_ended(ended, note)), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
             opening = self.open.get(ended.key.text())

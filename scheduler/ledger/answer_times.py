@@ -4,8 +4,8 @@ Where due ticks follow the latencies of models, a worker that settles an attempt
 last committed tick of that moment in the list `timed` of the run. The host is shown the list with the steps it takes
 anyway, takes it at the next boundary, journals it, and removes it with the step that commits that tick.
 
-The note also names the tick at which the worker claimed the job, since what a job waited for a worker says nothing of
-its model: `cogitate.scheduler.tick.pace` tells the two apart before a boundary learns.
+The note also names the tick at which the worker claimed the job, since the time that a job waited for a worker says
+nothing about its model: `cogitate.scheduler.tick.pace` separates the two before a boundary learns.
 
 A job that ends while a worker has it takes longer than its age, which is a fact as well (`Overdue`). It is taken back
 once no worker has the job and no answer has come.

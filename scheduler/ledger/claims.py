@@ -86,10 +86,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreported: bool = False  # the model reported no usage: it is a high estimate
     reasoning: int = 0  # tokens of the usage that were reasoning, as reported
     packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
-    hybrid: bool = False  # vectors were there for the choice of its memories, not words alone
+    hybrid: bool = False  # its memories were chosen by vectors too, not by words alone
     embedded: int = 0  # tokens of the usage that vectors took
     service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+    discount: int = 0  # micro-dollars more that the standard service tier would have cost
     saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
     inputs: str = ""  # hash of what it depends on (`cogitate.workers.jobs.call.inputs_digest`); "": no prompt was made
     late: int = 0  # tick at which the same answer came in the source of this fork, after its job's end; 0: it did not
@@ -111,7 +111,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
     embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
     templates: Mapping[str, str] = {}  # that replace others in this run, by name
-    in_source: Result | None = None  # of a fork: what the job came to in its source
+    in_source: Result | None = None  # of a fork: the job's result in its source
     source_recorded: bool = False  # of a fork: its source recorded answers, which it has copied
 
     @property

@@ -282,10 +282,10 @@ def _has_all_slots(server: Redis) -> bool:
 
 
 def check_carries_messages(url: str, timeout: float) -> None:
-    """Check that a broker is no server of a cluster; one that does not answer passes.
+    """Check that a broker is not part of a cluster; one that does not answer passes.
 
     Raises:
-        ConfigurationError: when it is one.
+        ConfigurationError: when it is part of one.
     """
     with connect_to_read(url, timeout) as broker, contextlib.suppress(RedisError):
         if broker.info("cluster").get("cluster_enabled"):

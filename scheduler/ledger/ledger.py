@@ -83,7 +83,7 @@ class Commit:
     writes: Sequence[Write]
 
     def as_json(self, apart: list[bytes]) -> tuple[Any, ...]:
-        """Return the tick as the script reads it, in JSON; bytes that are no text are added to `apart`."""
+        """Return the tick as the script reads it, in JSON; bytes that are not text are added to `apart`."""
         shared: list[list[Any]] = []
         writes: list[tuple[Any, ...]] = []
         last: tuple[Value, ...] = ()
@@ -105,7 +105,7 @@ class Commit:
 
 
 def _as_json(values: Iterable[Value], apart: list[bytes]) -> list[Any]:
-    """Return values as JSON holds them: text, numbers, and [n] for the n-th of the bytes that are no text."""
+    """Return values as JSON holds them: text, numbers, and [n] for the n-th of the values that are not text."""
     return [_text(value, apart) if type(value) is bytes else value for value in values]
 
 

@@ -43,7 +43,7 @@ class MoveFailed(LedgerError):
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ledger says of a run that leaves it."""
+    """What a ledger says about a run that leaves it."""
 
     to: str  # place of the other ledger
     incarnation: str
@@ -68,7 +68,7 @@ def move_run(source: Redis, target: Redis, run: str, to: str) -> int:
         RunMissing: when there is no such run.
         RunHeld: when a host is active on it, or it is on its way to another place.
         RunExists: when the target has a run of this name.
-        MoveFailed: when a copy is not what its key is.
+        MoveFailed: when a copy differs from its key.
         RedisError: when a ledger cannot be reached; a second call goes on.
     """
     said = leaving(source, run)
@@ -195,7 +195,7 @@ def _compare(source: Redis, target: Redis, run: str) -> None:
         kind = source.type(key)
         pairs = zip_longest(_pages(source, kind, key), _pages(target, target.type(key), key))
         if (kind != target.type(key) or any(one != other for one, other in pairs)) and source.exists(key):
-            raise MoveFailed(f"run {run!r}: the copy of key {key.decode(errors='replace')!r} is not what the key is")
+            raise MoveFailed(f"run {run!r}: the copy of key {key.decode(errors='replace')!r} differs from it")
 
 
 def _arrive(target: Redis, run: str, incarnation: str) -> None:

@@ -197,7 +197,7 @@ class CarryOn:
         self._kept.append(_Kept(step, size))
         self._bytes += size
         if self._bytes > self._buffer:
-            raise self._gives_up(f"what it carried on with is more than {self._buffer} bytes (outage_buffer)")
+            raise self._gives_up(f"it has buffered more than {self._buffer} bytes (outage_buffer)")
         return None
 
     def read(self, look: Callable[[], T]) -> T | None:
@@ -220,7 +220,7 @@ class CarryOn:
                 self.missed(error)
                 return False
             except LedgerError as error:
-                error.add_note(f"{len(self._kept)} steps that it carried on with meanwhile are discarded")
+                error.add_note(f"the {len(self._kept)} buffered steps are discarded")
                 raise
             self._bytes -= self._kept.popleft().size
         if self._said:

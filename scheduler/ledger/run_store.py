@@ -169,6 +169,14 @@ class RunStore:
         """Return an open job, named by the text of its `JobKey`; None where no such job is open."""
         return self.client.hget(self.job_key(key), "job")  # type: ignore[return-value]
 
+    def open_jobs(self, *fields: str) -> dict[str, list[Any]]:
+        """Return these fields of each open job by the text of its key, sorted; each None if the job ends meanwhile."""
+        jobs = sorted(raw.decode() for raw in self.members("jobs"))
+        pipeline = self.pipeline()
+        for job in jobs:
+            pipeline.hmget(self.job_key(job), fields)
+        return dict(zip(jobs, pipeline.execute(), strict=True))
+
     def window(self, window: str) -> dict[bytes, bytes]:
         """Return a budget window's accounts."""
         return read_hash(self.client, self.window_key(window))

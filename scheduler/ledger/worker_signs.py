@@ -1,10 +1,10 @@
 """Heartbeats of worker processes, which belong to no run: for people and alerts; no decision depends on them.
 
-A worker renews its sign while it lives, with or without a job, and removes it when it ends in order. A killed worker
-leaves its sign behind, so that readers learn that it is missing; a worker that its supervisor restarts keeps its name
-and renews the same sign. A worker is not missing if its supervisor is gone too, or if another has taken its place. A
-restarted container has another name, and other machines cannot see whether its old supervisor lives: so a worker takes
-the place of a dead one if it came after that one's last sign and takes its kinds.
+A worker renews its sign while it lives, with or without a job, and removes it when it shuts down cleanly. A killed
+worker leaves its sign behind, so that readers learn that it is missing; a worker that its supervisor restarts keeps its
+name and renews the same sign. A worker is not missing if its supervisor is gone too, or if another has taken its place.
+A restarted container has another name, and other machines cannot see whether its old supervisor lives: so a worker
+takes the place of a dead one if it came after that one's last sign and takes its kinds.
 
 A sign also tells which endpoint answers other workers only, and why a worker fails before it has a job. A worker that
 has ended for the latter leaves its last sign as a mark, which is shown until another takes its place, and no longer
@@ -30,7 +30,7 @@ from cogitate.scheduler.ledger.presence import HostProcess, exists, is_here
 EVERY = 2.0  # seconds between two signs
 GOOD_FOR = 6.0  # seconds after its last sign during which a worker counts as alive
 MISSED_FOR = 3600.0  # seconds after which a worker is no longer missed
-SETTLED = 0  # `began` of a worker that can take no place: it has taken one, or is of an older version
+SETTLED = 0  # `began` of a worker that cannot take a place: it has taken one, or is of an older version
 _SECOND = 1_000_000  # microseconds
 
 
@@ -66,7 +66,7 @@ class _Sign(msgspec.Struct, frozen=True):
 
 
 class MissingWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker that gives no sign, although it has not ended in order."""
+    """A worker that sends no heartbeat, although it has not shut down cleanly."""
 
     worker: str
     seconds: float  # since its last sign
@@ -151,7 +151,7 @@ def take_place(client: Redis, worker: str) -> bool:
 
 
 def remove_sign(client: Redis, worker: str) -> None:
-    """Remove the sign of a worker that ends in order."""
+    """Remove the sign of a worker that shuts down cleanly."""
     client.hdel(WORKERS, worker)
 
 

@@ -63,7 +63,7 @@ class Figures(msgspec.Struct, array_like=True, kw_only=True):
 
 
 def figures_of(core: Core, notes: TickNotes) -> Figures:
-    """Return what a line of the journal says; nothing of steering and pace."""
+    """Return the figures in a line of the journal, without those of steering and pace."""
     tokens, usd_micros = Counter[str](), Counter[str]()
     for spent in spending(notes):
         tokens[spent.key.kind] += spent.cost.tokens
@@ -163,7 +163,7 @@ def _oldest_waiting(jobs: OpenJobs, tick: int) -> int:
 
 
 def read_figures(store: RunStore, fields: Iterable[str]) -> list[Figures]:
-    """Return what the history has of these fields; one that cannot be read is left out, since nothing hangs on it."""
+    """Return these fields of the history, without unreadable ones, since nothing depends on them."""
     found = []
     for raw in store.some_fields("history", *fields):
         try:

@@ -3,8 +3,8 @@
 Each boundary is given what the source's boundary was given, from the source's line: results, late answers, final usage,
 times of answers, and operators' requests. No worker is asked and nothing is spent; admission's view counts what the
 source's jobs used. The digests are compared at every tick. Up to the fork's tick they must be equal. From the first
-difference after it on, the fork's jobs go to workers, with what they came to in the source: a worker takes that over if
-the job's inputs are the same (`cogitate.scheduler.tick.source_outcomes`).
+difference after it on, the fork's jobs go to workers, with their outcomes in the source: a worker takes one over if the
+job's inputs are the same (`cogitate.scheduler.tick.source_outcomes`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 class Following:
-    """The source of a fork, as its boundaries follow it; without effect in a run that is no fork.
+    """The source that the boundaries of a fork follow; without effect in any other run.
 
     Args:
         await_workers: waits until the workers are there that the run needs once it repeats no more.
@@ -140,7 +140,7 @@ class Following:
         self._leave(origin, journal, tick, tick, kept, *chunked("LPUSH", "controls", asked[::-1], 1))
 
     def _end(self, tick: int, *writes: Write) -> None:
-        """Go on without the source from the next tick on."""
+        """Continue without the source from the next tick on."""
         self._source = None
         gone = Write("HSET", "state", ("parted", tick)), Write("DEL", "origin_journal", ())
         self._ledger.carry_out(*writes, *gone)
@@ -162,7 +162,7 @@ class Following:
             )
 
     def _leave(self, origin: Origin, journal: SourceJournal, tick: int, equal: int, *writes: Write) -> None:
-        """Go on without the source, and keep the outcomes of its later jobs for workers.
+        """Continue without the source, and keep the outcomes of its later jobs for workers.
 
         Args:
             equal: the last tick after which the runs were equal.

@@ -109,7 +109,7 @@ class RunLoop(RunEnd):
         self._unreadable = UnreadableLog()
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
         self._collections = collections if tick_rate is not None else None  # None: as Python does them
-        self._last = self.state.due.last = ticks
+        self.state.due.last = ticks
         self._source = Following(ledger, apply, self.pace, await_workers)
         self.collector = ResultCollector(
             ledger,
@@ -240,7 +240,7 @@ class RunLoop(RunEnd):
         keep(pace, self.tick, time.monotonic, self._interrupted, self._collections, self.engine.work_ahead)
 
     def _take_conditions(self) -> None:
-        """Go on with other settings and templates if they change after the tick that was committed last.
+        """Continue with other settings and templates if they change after the last committed tick.
 
         The host reads its run back from the ledger, as if it resumed it with the new settings.
         """

@@ -50,7 +50,7 @@ class Pace:
             self._begun.popitem(last=False)
 
     def ticks_since(self, tick: int) -> float | None:
-        """Return for how many ticks of this pace a tick has been under way; None: it is not known when it began.
+        """Return how many ticks of this pace have passed since a tick began; None if its beginning is unknown.
 
         A host that catches up takes more ticks in that time, and one that is too slow takes fewer.
         """
@@ -151,7 +151,7 @@ class ModelTimes:
         self._absent = tick
 
     def told(self, tick: int, shown: BoundaryInput) -> BoundaryInput:
-        """Return what a boundary is given with the times of its jobs as their models took them."""
+        """Return the input of a boundary with the times that the models of its jobs took."""
         timed = [fact and self._timed(fact, shown) for fact in shown.timed]
         had = {job for job, _ in self._running.values()}
         late = [row.key for row in shown.rows if row.state == "open" and row.key.text() in had]

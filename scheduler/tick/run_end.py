@@ -1,4 +1,4 @@
-"""Whether a loop goes on: what ends its run, or lets its host leave it to be resumed."""
+"""Whether a loop continues: what ends its run, or makes its host leave it to be resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class RunEnd(ABC):
     calls: WorldCalls
     collector: ResultCollector
     stopping = False  # the present tick is the last one of this host
-    _last: int | None
     _closed = False
     _left = False  # the ledger knows how this host left the run
     _interrupted: threading.Event  # no further tick is to begin
@@ -34,7 +33,7 @@ class RunEnd(ABC):
         self.stopping = True
 
     def interrupt(self) -> None:
-        """End the wait of another thread for the next tick, which does not begin unless it has; leave the run."""
+        """End another thread's wait for the next tick, and leave the run; a tick that has not begun does not begin."""
         self.stopping = self.collector.interrupted = True
         self._interrupted.set()
 
@@ -46,11 +45,15 @@ class RunEnd(ABC):
     @property
     def done(self) -> bool:
         """Return whether the run has ended for every host: at its last tick, or by an operator."""
-        return self.state.steering.over or (self._last is not None and self.tick >= self._last)
+        return self.state.steering.over or self._at_end
 
     @property
     def _status(self) -> Literal["finished", "stopped", "cancelled"]:
         """Return the status in which this host leaves the run where it stands."""
         if self.state.steering.mode == "cancelled":
             return "cancelled"
-        return "finished" if self._last is not None and self.tick >= self._last else "stopped"
+        return "finished" if self._at_end else "stopped"
+
+    @property
+    def _at_end(self) -> bool:
+        return self.state.due.last is not None and self.tick >= self.state.due.last

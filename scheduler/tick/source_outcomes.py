@@ -1,8 +1,8 @@
-"""What jobs came to in the source of a fork: as its boundaries are given it, and as it is kept once the runs part.
+"""The outcomes of jobs in the source of a fork: as input of its boundaries, and as stored once the runs part.
 
 While the runs are equal, each job ends as it did. When they part, jobs that are open have read what they read in the
-source, so their results are staged at once. Later jobs go to workers, with what they came to in the source: a worker
-takes that over if the job's inputs are the same, and asks a model otherwise. A job that ended late there ends late
+source, so their results are staged at once. Later jobs go to workers, with their outcomes in the source: a worker
+takes one over if the job's inputs are the same, and asks a model otherwise. A job that ended late there ends late
 again; the answer that it had then is offered at the tick at which it came.
 """
 
@@ -74,7 +74,7 @@ def ends_of(line: ReadLine) -> Iterator[tuple[Ended, EndNote]]:
 
 
 class LaterOutcomes:
-    """What the source's jobs came to after the last tick at which a fork repeats it.
+    """The outcomes of the source's jobs after the last tick at which a fork repeats it.
 
     Args:
         parted: that tick.
@@ -124,7 +124,7 @@ class LaterOutcomes:
         self._keep(DueJob(key, "staged", None, 0), result)
 
     def fields(self) -> list[Value]:
-        """Return the outcomes for workers: key of a job, what it came to, …"""
+        """Return the outcomes for workers: key of a job, its result, …"""
         found: list[Value] = []
         for key, result in sorted(self._results.items()):
             found += (key.text(), msgspec.json.encode(result))
@@ -138,11 +138,7 @@ class LaterOutcomes:
         """
         writes: list[Write] = []
         waiting = {field.decode(): int(count) for field, count in store.mapping("waiting").items()}
-        jobs = [member.decode() for member in store.members("jobs")]
-        pipeline = store.pipeline()
-        for text in jobs:
-            pipeline.hmget(store.job_key(text), "state", "claims", "due")
-        for text, (state, claims, due) in zip(jobs, pipeline.execute(), strict=True):
+        for text, (state, claims, due) in store.open_jobs("state", "claims", "due").items():
             there = self._open.get(JobKey.parse(text))
             if there is None or (state, claims) != (b"open", b"0"):
                 continue

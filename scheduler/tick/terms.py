@@ -1,4 +1,4 @@
-"""What a host makes of its run's settings, and how it goes on when they change in mid run."""
+"""What a host derives from the settings of its run, at the start and when they change during the run."""
 
 from __future__ import annotations
 

@@ -82,10 +82,10 @@ class WorldChanges:
         return entry
 
     def end(self, turn: Turn) -> None:
-        """Tell which changes of the tick have found nothing to drop or to reword."""
+        """Warn of changes of the tick that found nothing to drop or to reword."""
         for place, change in enumerate(self._now):
             if isinstance(change, DropObservation | RewordObservation) and place not in self._found:
-                self._tell(turn, change.tick, change, "nothing was observed whose text has this part")
+                self._tell(turn, change.tick, change, "no observation contains this text")
         self._now = []
 
     def _tell(self, turn: Turn, tick: int, change: WorldChange, why: str) -> None:

@@ -20,7 +20,7 @@ from cogitate.ops.world_driver import drive
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.audit import audit, audit_budget
-from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.ends import Change
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import World
 from cogitate.tasks.plan_times import SOON

@@ -1,1 +1,1 @@
-"""The parts of a comparison of two runs: what is known of each, and what carried a difference to an owner."""
+"""The parts of a comparison of two runs: who each is, and the changes that carried a difference to an owner."""

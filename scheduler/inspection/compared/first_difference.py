@@ -79,7 +79,7 @@ def first_difference(
     """Return what differs first between two lines of one tick, in the order in which a tick applies its parts.
 
     Args:
-        settings: of each run, as it was created. Where a decision of the engine differs, and they do, they are the
+        settings: of each run, as it was created. If a decision of the engine differs and so do they, they are the
             cause.
         profiles: of the owners at the tick before.
         text_of: returns the text of an owner's entry, by its number.

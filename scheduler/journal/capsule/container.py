@@ -1,6 +1,6 @@
 """The container of a capsule: a ZIP archive of one layout, whose comment is a checksum of every byte before it.
 
-Any program that reads ZIP archives reads it. The members are deflated and stand one behind another without gaps, all
+Any program that reads ZIP archives reads it. The members are deflated and follow one another without gaps, all
 with one date and mode, so that the same members give the same bytes. The archive's comment holds the SHA-256 of the
 bytes before it: a changed byte anywhere is found before anything is decompressed.
 """
@@ -39,7 +39,7 @@ _MEMBER = re.compile(r"[a-z][a-z_]{0,40}\.jsonl?|prompts/[A-Za-z0-9_-]{1,80}\.j2
 
 
 class CapsuleError(CogitateError, ValueError):
-    """A file is no capsule, or was changed; the message says what is wrong with it and what to do."""
+    """A file is not a capsule, or was changed; the message says what is wrong with it and what to do."""
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,16 +49,16 @@ class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sha256: str
 
 
-AGAIN = "get it again from who made it"
+AGAIN = "get it again from its author"
 
 
 def changed(path: Path, what: str) -> CapsuleError:
-    """Return the error of a file that is not what was written."""
+    """Return the error for a file that was changed after it was written."""
     return CapsuleError(f"{path}: {what}: the file was changed or is incomplete: {AGAIN}")
 
 
 class ContainerWriter:
-    """A container that is being written, for a block.
+    """A container that is being written, as a context manager.
 
     Args:
         draft: an empty file to write to and to read from.
@@ -123,7 +123,7 @@ class Container:
         try:  # `zipfile` raises NotImplementedError for a version or a compression that it does not know
             self._archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, struct.error) as error:
-            raise CapsuleError(f"{path} is no capsule: {error}") from error
+            raise CapsuleError(f"{path} is not a capsule: {error}") from error
         self._infos = self._checked_layout()
 
     @classmethod
@@ -137,7 +137,7 @@ class Container:
         """
         told = path.stat()
         if not stat.S_ISREG(told.st_mode) or not _END.size + _COMMENT <= told.st_size <= MOST_FILE:
-            raise CapsuleError(f"{path} is no capsule: give a file that `cogitate export --format capsule` wrote")
+            raise CapsuleError(f"{path} is not a capsule: give a file that `cogitate export --format capsule` wrote")
         with path.open("rb") as file:
             yield cls(path, file)
 
@@ -173,7 +173,7 @@ class Container:
         with self._reading(name) as member:
             found = member.read(most + 1)
         if len(found) > most:
-            raise CapsuleError(f"{self.path}: {name} has more than {most:,} bytes: it is no capsule that Cogitate made")
+            raise CapsuleError(f"{self.path}: {name} has more than {most:,} bytes: Cogitate writes no such capsule")
         return found
 
     def lines(self, name: str) -> Iterator[bytes]:
@@ -187,7 +187,7 @@ class Container:
                 if len(line) > MOST_LINE:
                     raise CapsuleError(
                         f"{self.path}: {name} has a line of more than {MOST_LINE:,} bytes: "
-                        "it is no capsule that Cogitate made"
+                        "Cogitate writes no such capsule"
                     )
                 if not line.endswith(b"\n"):
                     raise changed(self.path, f"{name} ends in the middle of a line")
@@ -203,16 +203,16 @@ class Container:
             raise changed(self.path, f"{name} cannot be decompressed ({error})") from error
 
     def _checked_layout(self) -> dict[str, zipfile.ZipInfo]:
-        """Return the members by name, once each has its place, and nothing stands between them."""
+        """Return the members by name after checking that they follow one another without gaps."""
         at, found = 0, dict[str, zipfile.ZipInfo]()
         for info in self._archive.infolist():
             name = info.filename
             if not _MEMBER.fullmatch(name) or info.orig_filename != name or name in found:
-                raise CapsuleError(f"{self.path}: {quoted(name)} is no part of a capsule: {AGAIN}")
+                raise CapsuleError(f"{self.path}: {quoted(name)} is not part of a capsule: {AGAIN}")
             if info.file_size > MOST_BYTES:
                 raise CapsuleError(
                     f"{self.path}: {name} would have {info.file_size:,} bytes, at most {MOST_BYTES:,} fit: "
-                    "it is no capsule that Cogitate made"
+                    "Cogitate writes no such capsule"
                 )
             usual = (info.compress_type, info.flag_bits, info.extra, info.comment, info.date_time)
             if usual != (zipfile.ZIP_DEFLATED, 0, b"", b"", _DATE) or info.header_offset != at:
@@ -220,7 +220,7 @@ class Container:
             at += _LOCAL + len(name) + info.compress_size
             found[name] = info
         if at != self._directory:
-            raise changed(self.path, "something stands between its members")
+            raise changed(self.path, "there is data between its members")
         return found
 
 
@@ -231,7 +231,7 @@ def _check_whole(path: Path, file: BinaryIO) -> int:
     magic, disk, first_disk, here, members, directory, begins, length = _END.unpack(end)
     if magic != b"PK\5\6" or not comment.startswith(_MARK):
         raise CapsuleError(
-            f"{path} is no capsule, or its end is missing: give a complete file that "
+            f"{path} is not a capsule, or its end is missing: give a complete file that "
             "`cogitate export --format capsule` wrote"
         )
     file.seek(0)

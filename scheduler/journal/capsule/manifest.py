@@ -69,7 +69,7 @@ _MANIFEST = typed_json.decoder(Manifest)
 
 
 def read_manifest(container: Container) -> Manifest:
-    """Return the manifest of a capsule, once every member is what it says.
+    """Return the manifest of a capsule after checking every member against it.
 
     Raises:
         CapsuleError: when it cannot be read, another version wrote it, or a member is missing, changed or unknown.
@@ -87,7 +87,7 @@ def read_manifest(container: Container) -> Manifest:
     except (msgspec.DecodeError, RecursionError) as error:
         raise changed(container.path, f"its manifest cannot be read ({error})") from error
     except ConfigurationError as error:
-        raise CapsuleError(f"{container.path}: its manifest names no run: {error}") from error
+        raise CapsuleError(f"{container.path}: its manifest has no valid name of a run: {error}") from error
     if not all(map(_HASH.fullmatch, (manifest.digest, manifest.chain))):
         raise changed(container.path, "its manifest has no digest and chain")
     named = {*manifest.members, MANIFEST}

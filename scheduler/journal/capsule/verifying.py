@@ -38,7 +38,7 @@ from cogitate.tasks.job import JobKey
 
 
 class Rebuilt:
-    """What the lines of a journal lead to."""
+    """The state that the lines of a journal lead to."""
 
     def __init__(self) -> None:
         self.ticks = 0
@@ -98,7 +98,7 @@ def _check_clock(facts: Facts, tick: int) -> None:
 
 
 class Verified(NamedTuple):
-    """A capsule that holds what it says."""
+    """The result of verifying a capsule."""
 
     run: str
     ticks: int
@@ -138,7 +138,7 @@ class Capsule:
         return self._container.read(RECORDING)
 
     def entries(self) -> Iterator[ExportedEntry]:
-        """Yield the entries of its journal, in the one form in which they are written. None is verified."""
+        """Yield the entries of its journal, which are in the form in which Cogitate writes them, but not verified."""
         for raw in self._container.lines(JOURNAL):
             entry = read_entry(raw)
             if entry.raw() != raw:
@@ -162,7 +162,7 @@ class Capsule:
             raise changed(self.path, f"its journal ends at tick {told[0]} with digest {told[1]}, not as its manifest")
 
     def verify(self) -> Rebuilt:
-        """Return what its journal leads to, once its memories are the same.
+        """Return the state that its journal leads to, which its memories must match.
 
         Raises:
             CapsuleError, JournalError: at the first difference.
@@ -174,16 +174,16 @@ class Capsule:
         return rebuilt
 
     def check(self, rebuilt: Rebuilt) -> None:
-        """Check its memories and settings against what its journal leads to.
+        """Check its memories and settings against the state that its journal leads to.
 
         Raises:
             CapsuleError: at the first difference.
         """
         for found, told in zip_longest(rebuilt.memories(), self._container.lines(MEMORIES)):
             if found != told:
-                raise changed(self.path, "its memories are not those that its journal leads to")
+                raise changed(self.path, "its memories differ from those that its journal leads to")
         if not isinstance(typed_json.decode(self.settings), dict):
-            raise changed(self.path, "its settings are no object")
+            raise changed(self.path, "its settings are not a JSON object")
 
     def answers(self, jobs: Iterable[JobKey]) -> Iterator[tuple[JobKey, bytes]]:
         """Yield its attempts with prompt and answer, as JSON, each with its job.
@@ -223,7 +223,7 @@ def open_capsule(path: Path) -> Iterator[Capsule]:
 
     Raises:
         OSError: when the file cannot be read.
-        CapsuleError: when it is no capsule, was changed, or its journal does not lead to its digest.
+        CapsuleError: when it is not a capsule, was changed, or its journal does not lead to its digest.
     """
     try:
         with Container.open(path) as container:
@@ -241,7 +241,7 @@ def verify_capsule(path: Path) -> Verified:
 
     Raises:
         OSError: when the file cannot be read.
-        CapsuleError: at the first thing that is not what it says.
+        CapsuleError: at the first difference from its manifest.
     """
     with open_capsule(path) as capsule:
         manifest, rebuilt = capsule.manifest, capsule.verify()

@@ -109,7 +109,7 @@ class ClusterRedis(SeveralServers):
         self._found: RedisCluster | None = None
         self._clients: dict[ConnectionPool, Redis] = {}
         shown = {name: value for name, value in self._options.items() if name not in ("ssl", "max_connections")}
-        # It shows the parameters, as those of other clients do, and connects to nothing.
+        # This pool never connects: it shows the parameters, as the pools of other clients do.
         super().__init__(
             connection_pool=ConnectionPool(SSLConnection if self._options.get("ssl") else Connection, **shown)
         )

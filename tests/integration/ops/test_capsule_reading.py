@@ -266,7 +266,7 @@ def damaged(members: dict[str, bytes], **kept: Any) -> dict[str, bytes]:
         (lambda members: damaged(members, models=[1]), "its settings"),
         (lambda members: damaged(members, models={"a": {"endpoint": {}, "model": "m"}}), "its settings"),
         (lambda members: members | {"settings.json": b"[" * 100_000}, "cannot be read"),
-        (lambda members: members | {"memories.jsonl": b"{}\n"}, "its memories are not those"),
+        (lambda members: members | {"memories.jsonl": b"{}\n"}, "its memories differ from those"),
         (
             lambda members: (
                 members | {"answers.jsonl": members["answers.jsonl"].replace(b'"attempt":1', b'"attempt":-')}

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from cogitate.ops.command_options import SharedOptions
 from cogitate.ops.commands import runs as delete_command
 from cogitate.scheduler.config.controls import read_asked
 from cogitate.scheduler.inspection.job_history import JobHistory
@@ -417,5 +418,5 @@ def test_nothing_is_removed_when_the_answer_is_no(
     answers = io.StringIO(typed)
     monkeypatch.setattr(answers, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", answers)
-    assert delete_command.delete(RUN, data_dir=lived) == 1
+    assert delete_command.delete(RUN, options=SharedOptions(data_dir=lived)) == 1
     assert [run["run"] for run in facts_of("runs")["runs"]] == [RUN]

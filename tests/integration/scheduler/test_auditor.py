@@ -197,7 +197,7 @@ def forged(client: Redis, run: str, tick: int, forge: Forge) -> None:
         (11, lambda core: {"decided": ()}, "no successor 11/muse"),
         (4, lambda core: each(core, lambda one: unmet(one)), "ended applied, but:"),
         (4, lambda core: each(core, lambda one: replace(one, end="stale")), "ended stale, but"),
-        (4, lambda core: each(core, lambda one: replace(one, effects=())), "changes what is not there"),
+        (4, lambda core: each(core, lambda one: replace(one, effects=())), "changes what does not exist"),
         (4, lambda core: each(core, lambda one: twice(one)), "are not what the journal says"),
     ],
 )

@@ -155,7 +155,7 @@ def test_a_setting_that_cannot_change_is_refused_with_the_reason(runs: Runs, nam
         (SetSetting("data_dir", "x"), "set it where the run is hosted"),
         (SetSetting("colour", "red"), "there is no such setting"),
         (SetSetting("act_interval", -1), "act_interval"),
-        (SetSetting("act_interval.a", 1), "act_interval is no table"),
+        (SetSetting("act_interval.a", 1), "act_interval is not a table"),
         (SetSetting("tiers", {"strong": "nobody"}), "nobody"),
         (SetTemplate("sonnet", "{% block system %}"), "there is no prompt template 'sonnet'"),
         (SetTemplate("act", "{% block system %}"), "act.j2 of the run"),

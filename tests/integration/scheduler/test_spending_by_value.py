@@ -13,7 +13,8 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.budget.call_value import LOW_VALUE, read_values, value_lines
+from cogitate.scheduler.budget.call_value import read_values, value_lines
+from cogitate.scheduler.budget.value_round import LOW_VALUE
 from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay

@@ -11,7 +11,7 @@ from redis import Redis
 
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory import typed_json
-from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.ends import Change
 from cogitate.scheduler.journal.lines import ReadLine
 from cogitate.scheduler.ledger.answer_times import Overdue, Timed
 from cogitate.scheduler.ledger.claims import Claim, Claims, Reason, Result, split_failure

@@ -17,7 +17,7 @@ from cogitate.memory.effects import SetPlanStatus
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
 from cogitate.ops.world_driver import hand_on
-from cogitate.scheduler.journal.history import Change
+from cogitate.scheduler.journal.ends import Change
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.story.story import Story
 from tests.simulation.seeded.actors import SimulatedTime

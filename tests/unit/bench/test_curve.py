@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from statistics import stdev
+
 import pytest
 
-from bench.curve import SHARES, TITLE, Day, plot_of, point
+from bench.curve import SHARES, TITLE, Day, error_by_chance, plot_of, point
 from bench.recorded_admission import Call, made
 from bench.table import Row, Table
 
@@ -41,6 +44,23 @@ def test_a_curve_runs_from_no_calls_to_all() -> None:
     assert point([day], 1.0, by_value=True) == (1.0, 48, 4_800)
     fair = point([day], 0.25, by_value=False)
     assert (fair.quality, fair.calls, fair.tokens) == (pytest.approx(0.625), 12, 1_200)
+
+
+def test_the_error_is_how_far_dealt_gains_put_value_from_fair() -> None:
+    chance = random.Random(0)
+    gains, differences = [chance.random() for _ in CALLS], []
+
+    def day_of(gains: list[float]) -> Day:
+        return Day("day", CALLS, lambda answered: sum(g for g, one in zip(gains, answered, strict=True) if one), 2.0)
+
+    expected = error_by_chance([day_of(gains)], 0.25)
+    (fair,), by_value = [made(CALLS, 12, by_value=False)], [made(CALLS, 12, by_value=True, draw=at) for at in range(10)]
+    for _ in range(3_000):
+        chance.shuffle(gains)
+        quality = day_of(gains).quality
+        differences.append(sum(map(quality, by_value)) / 10 - quality(fair))
+    assert expected == pytest.approx(stdev(differences), rel=0.05)
+    assert error_by_chance([day_of(gains)._replace(adds_up=False)], 0.25) is None
 
 
 def test_only_measures_that_calls_raise_are_plotted() -> None:

@@ -145,7 +145,7 @@ def test_every_cut_is_found(capsule: Path) -> None:
     whole, drawn = capsule.read_bytes(), random.Random(8)
     for length in {0, 1, len(whole) - 1, *(drawn.randrange(len(whole)) for _ in range(FLIPS // 10))}:
         capsule.write_bytes(whole[:length])
-        with pytest.raises(CapsuleError, match="is no capsule"):
+        with pytest.raises(CapsuleError, match="is not a capsule"):
             verify_capsule(capsule)
 
 
@@ -173,7 +173,7 @@ def test_a_changed_history_is_found_under_new_hashes(capsule: Path, tmp_path: Pa
         ({"format": 0}, "read it with the version that wrote it"),
         ({"schema": SCHEMA + 1}, "upgrade Cogitate"),
         ({"schema": SCHEMA - 1}, "read it with the version that wrote it"),
-        ({"run": "../../etc/passwd"}, "names no run"),
+        ({"run": "../../etc/passwd"}, "no valid name of a run"),
         ({"more": 1}, "manifest cannot be read"),
         ({"members": {}}, "is missing, or the manifest does not name it"),
     ],
@@ -234,15 +234,15 @@ def larger(data: bytes, size: int) -> bytes:
 @pytest.mark.parametrize(
     ("made", "match"),
     [
-        (lambda: archive("../../etc/passwd"), "no part of a capsule"),
-        (lambda: archive("/etc/passwd"), "no part of a capsule"),
-        (lambda: archive("prompts/../../x.j2"), "no part of a capsule"),
-        (lambda: archive("C:\\x.json"), "no part of a capsule"),
-        (lambda: archive("\x1b[2J.json"), "no part of a capsule"),
-        (lambda: archive("journal.jsonl_x").replace(b"_x", b"\0x"), "no part of a capsule"),
+        (lambda: archive("../../etc/passwd"), "not part of a capsule"),
+        (lambda: archive("/etc/passwd"), "not part of a capsule"),
+        (lambda: archive("prompts/../../x.j2"), "not part of a capsule"),
+        (lambda: archive("C:\\x.json"), "not part of a capsule"),
+        (lambda: archive("\x1b[2J.json"), "not part of a capsule"),
+        (lambda: archive("journal.jsonl_x").replace(b"_x", b"\0x"), "not part of a capsule"),
         (
             lambda: archive(MANIFEST, "again.json.j2").replace(b"again.json.j2", MANIFEST.encode()),
-            "no part of a capsule",
+            "not part of a capsule",
         ),
         (lambda: archive(MANIFEST, extra=b"\x01\x00\x02\x00hi"), "not laid out"),
         (lambda: archive(MANIFEST, method=zipfile.ZIP_LZMA), "not laid out"),
@@ -312,9 +312,9 @@ def test_a_clock_of_no_run_is_refused(tmp_path: Path, wrong: dict[str, Any]) -> 
 
 
 def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
-    with pytest.raises(CapsuleError, match="is no capsule"):
+    with pytest.raises(CapsuleError, match="is not a capsule"):
         verify_capsule(tmp_path)
-    with pytest.raises(CapsuleError, match="is no capsule"):
+    with pytest.raises(CapsuleError, match="is not a capsule"):
         verify_capsule(Path("/dev/zero"))
 
 

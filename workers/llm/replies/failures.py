@@ -106,7 +106,7 @@ class ModelAnswer:
     text: str = field(default="", repr=False)  # the model's text, usable or not
     packed: int = 0  # cases that one request asked; 0: it asked this one alone
     service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+    discount: int = 0  # micro-dollars more that the standard service tier would have cost
     saved: bool = False  # it was the answer to another call, so it costs this one nothing
 
     @property

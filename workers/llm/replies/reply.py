@@ -196,7 +196,7 @@ class Charge(NamedTuple):
 
     cost: Cost
     estimated: bool = False
-    discount: int = 0  # micro-dollars by which the standard service tier would have been dearer
+    discount: int = 0  # micro-dollars more that the standard service tier would have cost
 
 
 def charge_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_tokens: int) -> Charge:

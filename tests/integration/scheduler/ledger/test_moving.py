@@ -254,7 +254,7 @@ def test_a_copy_that_differs_is_found_before_the_run_leaves(
         compare(*given)
 
     monkeypatch.setattr(moving, "_compare", changed)
-    with pytest.raises(MoveFailed, match=f"copy of key '{store.key('state')}' is not what the key is"):
+    with pytest.raises(MoveFailed, match=f"copy of key '{store.key('state')}' differs from it"):
         move_run(source, target, "r", THERE)
     assert not target.exists(incarnation_key("r"))
     monkeypatch.setattr(moving, "_compare", compare)

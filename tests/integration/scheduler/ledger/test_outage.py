@@ -89,7 +89,7 @@ def test_a_fenced_host_discards_its_buffer(flaky: Flaky) -> None:
     outage._answers.set()
     with pytest.raises(Fenced, match="another host") as fenced:
         host.turn()
-    assert "carried on with meanwhile are discarded" in fenced.value.__notes__[0]
+    assert "buffered steps are discarded" in fenced.value.__notes__[0]
     assert journal(flaky) == [1]
     second.until(6)
     assert journal(flaky) == [1, 2, 3, 4, 5]

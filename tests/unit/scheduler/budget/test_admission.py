@@ -20,7 +20,7 @@ from cogitate.scheduler.budget.admission import (
     degrade,
 )
 from cogitate.scheduler.budget.budget import BudgetView, Cell
-from cogitate.scheduler.budget.call_value import LOW_VALUE
+from cogitate.scheduler.budget.value_round import LOW_VALUE
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.due_ticks import TOO_SLOW, Bounds, DueTicks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -22,12 +22,12 @@ from cogitate.scheduler.budget.call_value import (
     CHECKS,
     FULL,
     CallValues,
-    ValueRound,
     ValueState,
     Worth,
     change_of,
     happened_since,
 )
+from cogitate.scheduler.budget.value_round import ValueRound
 from cogitate.scheduler.config.limits import LimitTable
 from cogitate.tasks.job import Cost, JobKey, Request, Valued
 
@@ -37,18 +37,17 @@ KINDS = {"plan": True, "act": False}  # whether each owner has it once a day
 
 
 def worth(kind: str = "act", priority: int = 0, **given: object) -> Worth:
-    asked: dict[str, object] = {"weight": 1.0, "happened": 50, "enough": 150, "stale": 60}
+    asked: dict[str, object] = {"weight": 1.0, "happened": 50, "enough": 150, "is_first": False}
     return CallValues().worth(Request(kind=kind, owner="agent:a", priority=priority), **asked | given)  # type: ignore[arg-type]
 
 
-@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 3 * DAY), st.integers(0, 3 * DAY))
-def test_more_events_and_older_thoughts_are_worth_more(less: int, more: int, newer: int, older: int) -> None:
-    least, most = sorted((less, more)), sorted((newer, older))
-    low = worth(happened=least[0], stale=most[0])
-    high = worth(happened=least[1], stale=most[1])
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_more_events_are_worth_more_and_a_first_thought_twice_as_much(one: int, other: int) -> None:
+    low, high = worth(happened=min(one, other)), worth(happened=max(one, other))
     assert low.value <= high.value
     assert low.step <= high.step
-    assert high.value <= worth(happened=least[1], stale=None).value
+    first = worth(happened=max(one, other), is_first=True)
+    assert (first.value, first.step) == (2 * high.value, high.step)
 
 
 def test_weights_and_priorities_multiply_the_value() -> None:
@@ -99,54 +98,59 @@ class Lived(NamedTuple):
 
     key: JobKey
     happened: int
-    value: int
+    need: int
     valued: Valued | None  # None: refused
 
 
-def of_owner(known: Mapping[str, Worth]) -> Callable[[Request], Worth]:
-    return lambda request: known[request.owner]
+def admitted(
+    values: CallValues,
+    view: BudgetView,
+    minute: int,
+    asking: Sequence[tuple[Request, Worth]],
+    kinds: Mapping[str, bool],
+    owners: int,
+) -> list[Valued | None]:
+    """Return how the call of each request of a tick was valued; None: it was refused."""
+    known = {id(request): worth for request, worth in asking}
+    found = ValueRound(
+        values,
+        view,
+        minute,
+        worth_of=lambda request: known[id(request)],
+        kinds=kinds,
+        owners=owners,
+        last=None,
+    )
+    found.begin(request for request, _ in asking)
+    results: list[Valued | None] = []
+    for request, _ in asking:
+        key = JobKey(minute, request.kind, request.owner, 0, 0)
+        cells = view.cells(key, minute)
+        fits = view.refusal(key, minute, CALL) is None and found.affords(key, request, CALL, cells)
+        if fits:
+            view.move(cells, Cost(), CALL)
+        results.append(found.valued(key, request) if fits else None)
+    return results
 
 
 def live(values: CallValues, view: BudgetView, day: int) -> Iterator[Lived]:
     """Yield the requests of a day with their values: a plan each at 06:00, and acts from 07:00 to 22:00."""
-    chance = random.Random(day)
+    chance, served = random.Random(day), set[tuple[str, str]]()
     for now in range(360, 1320, 10):
         minute = day * DAY + now
         kind = "plan" if now == 360 else "act"
         if 360 < now < 420:
             continue
-        asking = [Request(kind=kind, owner=owner) for owner in OWNERS]
-        happened = {owner: chance.randrange(300) for owner in OWNERS}
-        known = {
-            request.owner: values.worth(request, weight=1.0, happened=happened[request.owner], enough=150, stale=60)
-            for request in asking
-        }
-        found = ValueRound(
-            values,
-            view,
-            minute,
-            worth_of=of_owner(known),
-            kinds=KINDS,
-            owners=len(OWNERS),
-            last=None,
-        )
-        found.begin(asking)
-        for request in asking:
-            key = JobKey(minute, kind, request.owner, 0, 0)
-            cells = view.cells(key, minute)
-            admitted = view.refusal(key, minute, CALL) is None and found.affords(key, request, CALL, cells)
-            if admitted:
-                view.move(cells, Cost(), CALL)
-            yield Lived(
-                key,
-                happened[request.owner],
-                known[request.owner].value,
-                found.valued(key, request) if admitted else None,
-            )
-
-
-def by_identity(known: Mapping[int, Worth]) -> Callable[[Request], Worth]:
-    return lambda request: known[id(request)]
+        asking = []
+        happened = [chance.randrange(300) for _ in OWNERS]
+        for owner, much in zip(OWNERS, happened, strict=True):
+            request, is_first = Request(kind=kind, owner=owner), (kind, owner) not in served
+            asking.append((request, values.worth(request, weight=1.0, happened=much, enough=150, is_first=is_first)))
+        results = admitted(values, view, minute, asking, KINDS, len(OWNERS))
+        for (request, worth), much, valued in zip(asking, happened, results, strict=True):
+            if valued is not None:
+                served.add((kind, request.owner))
+            yield Lived(JobKey(minute, kind, request.owner, 0, 0), much, worth.need, valued)
 
 
 @given(st.lists(st.integers(0, FULL), max_size=20), st.integers(0, 500), st.integers(0, 500))
@@ -156,7 +160,7 @@ def test_what_models_change_orders_kinds_and_not_the_requests_of_one(
     values = CallValues()
 
     def of(kind: str, much: int) -> Worth:
-        return values.worth(Request(kind=kind, owner="agent:a"), weight=1.0, happened=much, enough=150, stale=60)
+        return values.worth(Request(kind=kind, owner="agent:a"), weight=1.0, happened=much, enough=150, is_first=False)
 
     before = of("act", happened), of("act", other)
     for change in found:
@@ -175,25 +179,29 @@ def test_a_limit_for_all_goes_to_the_kind_that_models_change() -> None:
         values.learn("talk", Valued(is_check=False), FULL, CALL)
     made = Counter[str]()
     for minute in range(0, DAY, 10):
-        asking = [Request(kind=kind, owner=owner) for owner in OWNERS[:2] for kind in ("act", "talk")]
-        known = {id(one): values.worth(one, weight=1.0, happened=50, enough=150, stale=60) for one in asking}
-        found = ValueRound(
-            values,
-            view,
-            minute,
-            worth_of=by_identity(known),
-            kinds={"act": False, "talk": False},
-            owners=2,
-            last=None,
-        )
-        found.begin(asking)
-        for request in asking:
-            key = JobKey(minute, request.kind, request.owner, 0, 0)
-            cells = view.cells(key, minute)
-            if view.refusal(key, minute, CALL) is None and found.affords(key, request, CALL, cells):
-                view.move(cells, Cost(), CALL)
-                made[request.kind] += 1
+        requests = [Request(kind=kind, owner=owner) for owner in OWNERS[:2] for kind in ("act", "talk")]
+        asking = [(one, values.worth(one, weight=1.0, happened=50, enough=150, is_first=False)) for one in requests]
+        results = admitted(values, view, minute, asking, {"act": False, "talk": False}, 2)
+        made.update(one.kind for one, valued in zip(requests, results, strict=True) if valued)
     assert made["talk"] > 8 * made["act"] > 0, "all but the checks"
+
+
+@pytest.mark.parametrize("limit", [10, 14])
+def test_each_owner_has_a_first_thought_before_others_have_a_second(limit: int) -> None:
+    """Owners rise one after the other, and ask once an hour from then on."""
+    values, view, made = CallValues(), view_of(limit), Counter[str]()
+    for hour in range(6, 22):
+        risen = OWNERS[: hour - 5]
+        asking = []
+        for owner in risen:
+            request = Request(kind="reflect", owner=owner)
+            asking.append(
+                (request, values.worth(request, weight=1.0, happened=50, enough=150, is_first=not made[owner]))
+            )
+        results = admitted(values, view, 60 * hour, asking, {"reflect": False}, len(OWNERS))
+        made.update(owner for owner, valued in zip(risen, results, strict=True) if valued)
+    assert len(made) >= 9, "a check may take the call of one"
+    assert sum(made.values()) > 0.9 * limit
 
 
 def view_of(limit: int, **guarantees: float) -> BudgetView:
@@ -217,7 +225,7 @@ def test_a_fifth_of_the_calls_lasts_until_the_evening(limit: int) -> None:
 def test_the_calls_of_highest_value_are_made() -> None:
     values, view = CallValues(), view_of(182)
     found = [one for day in range(2) for one in live(values, view, day)]
-    acts = [(one.value, one.valued) for one in found if one.key.kind == "act"]
+    acts = [(one.need, one.valued) for one in found if one.key.kind == "act"]
     made = [value for value, valued in acts if valued is not None]
     best = sorted((value for value, _ in acts), reverse=True)[: len(made)]
     everything = sum(value for value, _ in acts) / len(acts)
@@ -241,7 +249,8 @@ def test_a_restored_state_decides_the_same() -> None:
         if one.valued:
             values.learn(one.key.kind, one.valued, one.key.tick % FULL, Cost(calls=1, tokens=500))
     kept = typed_json.decode(msgspec.json.encode(values.state), ValueState)
-    again = BudgetView(view.table, retry_share=0.0, guarantees={}, held=view.held)
+    again = BudgetView(view.table, retry_share=0.0, guarantees={})
+    again.held = dict(view.held)
     assert list(live(values, view, 1)) == list(live(CallValues(kept), again, 1))
 
 

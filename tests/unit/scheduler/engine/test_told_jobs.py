@@ -105,7 +105,7 @@ def test_a_page_reads_no_more_ticks_than_it_may(store: RunStore) -> None:
 
 @pytest.mark.parametrize("text", ["", "4", "4.", "4.x", "-4.1", "4.1.1", "4.1" + "0" * 20])
 def test_a_wrong_position_is_named(text: str) -> None:
-    with pytest.raises(InputError, match="is no position"):
+    with pytest.raises(InputError, match="is not a position"):
         Position.parse(text)
 
 

@@ -73,12 +73,12 @@ def test_ticks_after_a_gap_and_a_request_have_their_real_time() -> None:
     old = msgspec.structs.replace(step, tick=0, state="waits")
     found = events(points, (step, "pause"), (refused, "pause"), (old, "pause"))
     assert [(one.what, NOW - one.at) for one in found] == [
-        ("ticks go on after 91 s without one", 200),
+        ("ticks continue after 91 s without one", 200),
         ("ann: pause, refused: it is paused", 291),
         ("ann: pause", 298),
     ]
     first, second = (point(1, 9, epoch=2), point(2, 8, epoch=3))
-    assert said([first, second]) == [("ticks go on with a new host", False)], "however soon it came"
+    assert said([first, second]) == [("ticks continue with a new host", False)], "however soon it came"
     assert said([point(1, 9), second]) == [], "an older version did not write which host it was"
     slow = [point(at, 3_000 - 2 * GAP * at) for at in range(1, 10)]
     assert said(slow) == [], "a run whose ticks take that long is well"
@@ -130,7 +130,7 @@ def test_breakers_and_missing_workers_are_events_at_the_game_time_of_then() -> N
     ]
     workers = WorkersSeen(alive=[], missing=[MissingWorker(worker="w", seconds=150.0)], kinds=[])
     found = events(points, changes=changes, workers=workers)
-    assert [(one.what, one.minute, one.bad) for one in found if "ticks go on" not in one.what] == [
+    assert [(one.what, one.minute, one.bad) for one in found if "ticks continue" not in one.what] == [
         ("other asks tiny again", 20, False),
         ("other no longer asks tiny (model_missing)", 20, True),
         ("breaker of default opened (timeout)", 20, True),

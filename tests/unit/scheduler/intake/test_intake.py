@@ -298,7 +298,7 @@ def test_a_meter_among_params_is_the_object_that_a_brief_makes_of_it() -> None:
     hunger = {"value": 95, "low": "sated", "high": "starving", "need": "high"}
     checked = check(kind="act", params={"status": {"hunger": Meter(**hunger)}})
     assert checked.params == {"status": {"hunger": hunger}}
-    with pytest.raises(InputError, match="params must be JSON values: an object of type set is none"):
+    with pytest.raises(InputError, match="params must be JSON values: an object of type set is not JSON"):
         check(kind="act", params={"status": {"hunger": {95}}})
 
 

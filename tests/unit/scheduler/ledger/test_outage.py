@@ -294,7 +294,7 @@ def test_a_fenced_host_learns_how_much_it_discards(probes: Probes) -> None:
     probes.started[0]()
     with pytest.raises(Fenced, match="another host") as fenced:
         goes_on.back()
-    assert fenced.value.__notes__ == ["2 steps that it carried on with meanwhile are discarded"]
+    assert fenced.value.__notes__ == ["the 2 buffered steps are discarded"]
 
 
 def test_an_outage_is_logged_once(probes: Probes) -> None:

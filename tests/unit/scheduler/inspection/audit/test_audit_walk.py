@@ -122,7 +122,7 @@ def test_an_impossible_tick_is_not_part_of_a_journal(ended: Any, said: str) -> N
     with pytest.raises(JournalError, match=re.escape(said)):
         redo(ReadLine(core, TickNotes(epoch=1), "", ""), streams)
     core = Core(tick=3, minute=3, rated=(Rated("agent:zoe", 1, 5),))
-    with pytest.raises(JournalError, match=r"tick 3: the journal changes what is not there: KeyError\('agent:zoe'\)"):
+    with pytest.raises(JournalError, match=r"tick 3: the journal changes what does not exist: KeyError\('agent:zoe'\)"):
         redo(ReadLine(core, TickNotes(epoch=1), "", ""), streams)
 
 

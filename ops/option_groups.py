@@ -1,0 +1,36 @@
+"""Groups of options: a command takes a dataclass as one parameter, and Typer reads an option for each of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, get_type_hints
+
+
+def ungrouped(command: Callable[..., int]) -> Callable[..., int]:
+    """Return a command as Typer reads it: each group among its parameters is replaced by the options that it has."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    options = list[Parameter]()
+    for name, parameter in signature(command).parameters.items():
+        if name in groups:
+            types = get_type_hints(groups[name], include_extras=True)
+            options += [
+                Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=types[one.name])
+                for one in fields(groups[name])
+            ]
+        else:
+            options.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def run(**given: Any) -> int:
+        made = {
+            name: group(**{one.name: given.pop(one.name) for one in fields(group)}) for name, group in groups.items()
+        }
+        return command(**given, **made)
+
+    run.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in options}
+    return run
