@@ -59,7 +59,7 @@ def with_short_names(text: str, short: Mapping[str, str], *, first: bool = True)
     """
     if not short:
         return text
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(short, key=len, reverse=True)))})(?!\w)")
+    pattern = _any_of(short)
     named: set[str] = set() if first else {*short}
 
     def told(match: re.Match[str]) -> str:
@@ -69,3 +69,21 @@ def with_short_names(text: str, short: Mapping[str, str], *, first: bool = True)
         return match[0]
 
     return outside_quotations(text, lambda part: pattern.sub(told, part))
+
+
+def with_full_names(text: str, short: Mapping[str, str]) -> str:
+    """Return a text in which those whom it names in full once are named in full throughout, but for quotations."""
+    full = {part: name for name, part in short.items() if name in text}
+    if not full:
+        return text
+    pattern = _any_of((*full.values(), *full))
+
+    def told(match: re.Match[str]) -> str:
+        after = match.string[match.end() : match.end() + 2]
+        return match[0] if after[:1] == " " and after[1:].isupper() else full.get(match[0], match[0])  # of another name
+
+    return outside_quotations(text, lambda said: pattern.sub(told, said))
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?!\w)")

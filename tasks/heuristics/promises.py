@@ -17,7 +17,6 @@ from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.quotations import quotations_in
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
-from cogitate.memory.language.short_names import short_names
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
@@ -136,8 +135,7 @@ class _People:
     @cached_property
     def _ids(self) -> dict[str, str]:
         subjects = dict.fromkeys(chain.from_iterable(e.subjects for e in self._entries))
-        ids = {resolve_name(s, self.names): s for s in (*subjects, self.owner)}
-        return {part: ids[name] for name, part in short_names(ids, self.names.values()).items()} | ids
+        return {resolve_name(s, self.names): s for s in (*subjects, self.owner)}
 
     def labels(self, sentence: str) -> str:
         """Return who says what a sentence quotes, or the name before its colon, if a known one stands there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.short_names import short_names, with_short_names
+from cogitate.memory.language.short_names import short_names, with_full_names, with_short_names
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,6 @@ def test_later_mentions_are_short_but_in_quotations() -> None:
     assert with_short_names(told, short) == (
         'Ada Pike talked with Bo Lind. Ada told Bo: "Bo Lind owes Ada Pike." Bo saw Ada Pikestaff.'
     )
+    assert with_full_names(with_short_names(told, short), short) == told
+    assert with_full_names("Ada Pike's mill burned. Bo saw Ada.", short) == "Ada Pike's mill burned. Bo saw Ada Pike."
     assert with_short_names("Ada Pike's mill", short, first=False) == "Ada's mill"
