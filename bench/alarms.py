@@ -54,7 +54,7 @@ class Watch:
         self._open: dict[str, Alarm] = {}
 
     def look(self, reading: dict[str, Any], at: float) -> None:
-        """Take a reading of the first page, so many seconds after the first one."""
+        """Take a reading of the first page, this many seconds after the first one."""
         self.looks += 1
         for card in reading["cards"]:
             name, colour = card["name"], GRADES.get(card["grade"], "")

@@ -290,7 +290,7 @@ def _tick(state: Redis) -> int:
 
 
 def _observed(state: Redis, folder: Path) -> Counter[int]:
-    """Count the observations of each game day, as far as the journal can be read."""
+    """Count the observations of each game day in the part of the journal that can be read."""
     counts: Counter[int] = Counter()
     with suppress(JournalError):  # the replay has reported it
         for line in all_lines(state, folder, RUN):

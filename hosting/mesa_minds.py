@@ -145,7 +145,7 @@ class Minds:
         """Pass a tick after the model's step.
 
         Raises:
-            LedgerError: when an error has ended the loop, as one of `sees`, `who` or `brief` in an earlier step.
+            LedgerError: when an error has ended the loop, such as one from `sees`, `who` or `brief` in an earlier step.
         """
         self._applied, self._ended = [], []
         if self.loop.over and not self.loop._loop.failure:
@@ -259,7 +259,7 @@ def owner_of(agent: Any) -> str:
 
 
 def _text_of(change: Change, names: Mapping[str, str]) -> str:
-    """Return a thought as text, for a `Tell` of a host's kind its topic and data; "" if the effect is no thought."""
+    """Return a thought as text; of a `Tell` of a host's kind, its topic and data; "" if the effect is not a thought."""
     if change.entry is not None:
         return change.entry.text
     if not isinstance(change.effect, Tell):

@@ -29,8 +29,9 @@ from cogitate.scheduler.ledger.ledger import HostLedger, Value
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
 from cogitate.scheduler.tick.arguments import check_flag
-from cogitate.scheduler.tick.commit import CommitThread, SendCommit, commit_at_once, let_go
+from cogitate.scheduler.tick.commit import CommitThread, SendCommit, commit_at_once
 from cogitate.scheduler.tick.doubts import unused_settings
+from cogitate.scheduler.tick.run_end import let_go
 
 Exist = Literal["create", "resume", "replace"]
 World = Literal["repeat", "present"]

@@ -17,7 +17,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.scheduler.latency.due_ticks import EARLY
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.scheduler.latency.prior import ASSUMED, prior_of
-from cogitate.tasks.kind import Kind, OnDenied
+from cogitate.tasks.kind import OnDenied
 from cogitate.tasks.registry import kinds
 
 Verdict = Literal["fits", "too slow", "late", "not known"]
@@ -63,11 +63,9 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
                 return f"{needs}: fits"
 
 
-def pace_fit(
-    settings: Settings, known: Latencies, *, tick_rate: float, agents: int, of: Sequence[Kind] | None = None
-) -> list[KindFit]:
+def pace_fit(settings: Settings, known: Latencies, *, tick_rate: float, agents: int) -> list[KindFit]:
     """Return the fit of each kind that calls a model."""
-    rules = rules_of(settings, of if of is not None else kinds(), no_brief)
+    rules = rules_of(settings, kinds(), no_brief)
     found = []
     for kind in rules.kinds:
         model = rules.models_of(kind.name)[0]

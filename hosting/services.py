@@ -22,7 +22,7 @@ from cogitate.workers.transport.amqp_connection import check_carries_hints
 
 
 class Processes(NamedTuple):
-    """The running processes, as far as a host uses them."""
+    """The running processes that a host uses."""
 
     client: Redis  # for the state; never retries, since `cogitate.scheduler.ledger.outage` handles outages
     publish: Publish

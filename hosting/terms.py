@@ -47,6 +47,6 @@ def settings_under(conditions: Conditions, over: Settings) -> Settings:
 
 
 def settings_of_run(store: RunStore, settings: Settings) -> list[Settings]:
-    """Return the settings that a run has, now and later, as far as it is known."""
+    """Return the settings that a run has, now and later, if they are known."""
     origin = origin_of(store)
     return [settings, *(settings_under(one, settings) for one in (origin.conditions[1:] if origin is not None else ()))]

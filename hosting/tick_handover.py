@@ -97,7 +97,7 @@ class AsyncTicks:
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"ticks-{self._loop.ledger.run}")
             self._next = self._thread.submit(advance)
         waiting = asyncio.wrap_future(self._next)
-        waiting.add_done_callback(_retrieve)
+        waiting.add_done_callback(retrieve_error)
         self._waiting = task
         try:
             await asyncio.wait({waiting})  # cancelling the wait does not cancel the work
@@ -125,8 +125,8 @@ class AsyncTicks:
         return pending is None or (pending.exception() is None and pending.result() is None)
 
 
-def _retrieve(waiting: asyncio.Future[Tick | None]) -> None:
-    """Retrieve an error that the iterator raises again, so that asyncio does not report it as never retrieved."""
+def retrieve_error(waiting: asyncio.Future[Any]) -> None:
+    """Retrieve the error of a future that is raised elsewhere, so that asyncio does not report it."""
     if not waiting.cancelled():
         waiting.exception()
 

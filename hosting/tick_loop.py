@@ -255,7 +255,8 @@ class TickLoop(BodyCalls):
                 prior = prior_now(client, settings)
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
-            self.settings, self.pool = settings, pool
+            self.settings = settings
+            self.pool = pool  # a load test stops the workers before it reads what they have spent
             self._log_warnings = log_warnings
             named = self.state.facts.embeddings
             self._similarity = KeptSimilarity(RunVectors(ledger.store, run, named.model)) if named is not None else None
@@ -282,7 +283,7 @@ class TickLoop(BodyCalls):
         self._unused = [name for name in self._unused if not name.startswith(UNUSED_OWNER)]
 
     def _open_processes(self, settings: Settings) -> Processes:
-        """Start the server and the workers of this run, as far as needed; `_resources` stops them."""
+        """Start the server and the workers that this run needs; `_resources` stops them."""
         from cogitate.hosting.services import open_processes
 
         return open_processes(hand_on_kinds(settings) if settings.workers else settings, self._resources)

@@ -234,11 +234,6 @@ def span(minutes: int) -> str:
     return _IN_FORCE.get().span(minutes)
 
 
-def hours(count: int) -> str:
-    """Return the name of the last `count` game hours, such as "game hour" or "60 rounds", by the clock in force."""
-    return _IN_FORCE.get().hours(count)
-
-
 def clock_time(minute: int, tick: int | None = None) -> str:
     """Return a game time as "7:05 AM", by the clock in force; the date where it has no times of day."""
     return _IN_FORCE.get().time(minute, tick)

@@ -99,7 +99,7 @@ def rating(entry: Entry) -> int:
 
 
 def is_of_event(entry: Entry) -> bool:
-    """Return whether the entry tells of an event that was routed by its type."""
+    """Return whether the entry reports an event that was routed by its type."""
     return bool(entry.tags) and any(tag.startswith("event:") for tag in entry.tags)
 
 

@@ -107,7 +107,7 @@ class Ratings:
     def deserves_call(self, estimate: ImportanceEstimate, share: float) -> bool:
         """Return whether this entry is among the `share` (0 to 1) of entries whose rating is worth a call.
 
-        Counts the entry as considered, and as called when the answer is yes. An entry must stand out among the last
+        Counts the entry as considered, and as called if the answer is yes. An entry must stand out among the last
         200 estimates; calls are never more than 10 above `share` of what was considered.
         """
         state = self.state

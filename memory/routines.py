@@ -115,7 +115,7 @@ def _placed(text: str) -> Habit:
 
 
 def _span(line: str, start: int) -> tuple[int, int | None, int] | None:
-    """Return the time that stands at a position, with the time until then if it names one, and where they end.
+    """Return the time at a position, with the time until then if it names one, and where they end.
 
     Raises:
         ValueError: when a time is not from 0:00 to 24:00.
@@ -167,7 +167,7 @@ def _told(line: str, name: str) -> Iterator[Habit]:
 
 def _clauses(text: str) -> Iterator[str]:
     """Yield the parts of prose: cut at marks, and at conjunctions where a number follows before the next mark."""
-    start, known = 0, -1  # where the present part begins, and where the last digit or mark that was found stands
+    start, known = 0, -1  # where the present part begins, and where the last digit or mark was found
     for match in _CLAUSE_ENDS.finditer(text):
         if match["mark"] is None:
             if known < match.end():

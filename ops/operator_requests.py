@@ -37,7 +37,7 @@ def limit_request(name: str, value: float | None) -> SetLimit:
         name: as in the table of limits; the unit "usd" is short for "usd_micros", with a value in dollars.
 
     Raises:
-        ConfigurationError: for an unknown limit, or a value that is no whole number of its unit.
+        ConfigurationError: for an unknown limit, or a value that is not a whole number of its unit.
     """
     try:
         unit = 1
@@ -54,7 +54,7 @@ def limit_request(name: str, value: float | None) -> SetLimit:
 
 def _whole(name: str, value: float, unit: int) -> int:
     """Return a limit in whole units; the least amount of money is one micro-dollar."""
-    if not 0 <= value * unit <= MAX_LIMIT:  # so is no NaN
+    if not 0 <= value * unit <= MAX_LIMIT:  # NaN fails this, too
         raise LimitError(f"limit {name}: {value:g} is not between 0 and {MAX_LIMIT // unit}")
     if unit > 1:
         return max(round(value * unit), 1 if value else 0)
@@ -92,7 +92,7 @@ def parse_job_id(text: str) -> tuple[str, JobKey]:
     """Return the run and the key in a job's id; the run may be the file of a capsule, in any folder.
 
     Raises:
-        InputError: when the text is no id of a job.
+        InputError: when the text is not the id of a job.
     """
     try:
         return split_job_id(text)

@@ -26,7 +26,7 @@ OWNERS = 200  # that are measured
 
 
 def streams(memories: int, owners: Sequence[str]) -> dict[str, Stream]:
-    """Return the streams of owners once most of them have so many memories."""
+    """Return the streams of owners once most of them have this many memories."""
     found = {owner: Stream(owner) for owner in owners}
     minutes = range(1, 1 + memories * len(owners) // host.SEEN)
     for tick, seen in enumerate(morning.observations(owners, minutes), start=1):

@@ -87,7 +87,7 @@ def _held(client: Redis, date: str) -> int:
 
 
 def _ask(answer: Connection, url: str, date: str, limit: int, calls: int, seed: int) -> None:
-    """Ask for so many calls, and send what was counted."""
+    """Ask for this many calls, and send the counts."""
     chance, key = random.Random(seed), real_day_key(date)
     admitted = refused = spent = held = 0
     running: deque[tuple[str, int]] = deque()

@@ -61,18 +61,9 @@ class Size(NamedTuple):
 def town_demand() -> Demand:
     """Return what an agent of the built-in town asks for in a tick, over a day by heuristics."""
     with TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "cogitate.ops",
-            "run",
-            "--town",
-            str(TOWN),
-            "--ticks",
-            str(TOWN_TICKS),
-            "--json",
-        ]
-        done = subprocess.run([*command, "--data-dir", folder], capture_output=True, text=True, check=True)
+        options = f"--town {TOWN} --ticks {TOWN_TICKS} --json --data-dir {folder}"
+        command = [sys.executable, "-m", "cogitate.ops", "run", *options.split()]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     jobs = sum(sum(counts["decision"].values()) for counts in found["jobs"].values())
     seen = sum(found["memories"].get("observation", {}).values())
@@ -80,7 +71,7 @@ def town_demand() -> Demand:
 
 
 def fleet_of(agents: float, demand: Demand, size: Size) -> Fleet:
-    """Return the fleet for so many agents."""
+    """Return the fleet for this many agents."""
     runs = max(1, -(-int(agents) // int(size.run)))
     return Fleet(
         runs=runs,

@@ -238,7 +238,7 @@ class _Simulation:
 
 
 def simulate(costs: Costs, fleet: Fleet, seconds: float, asking: float = math.inf, seed: int = 0) -> Outcome:
-    """Return what a fleet comes to in so many seconds; the same for the same seed.
+    """Return the figures of a fleet after this many seconds; the same for the same seed.
 
     Args:
         asking: seconds after which ticks have neither jobs nor observations.

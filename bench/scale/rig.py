@@ -81,15 +81,7 @@ class Rig:
         """Run a fleet once it has started, until its last job has its end."""
         with ExitStack() as stack:
             tasks = [self._task(point) for _ in range(point.hosts)]
-            environment = worker_environment(settings_of(tasks[0]))
-            workers = [
-                stack.enter_context(
-                    running_worker(worker_command(f"{task_name}@%h"), environment, self._folder / f"{task_name}.log")
-                )
-                for task_name in (f"{point.name.replace(' ', '-')}-{number}" for number in range(point.workers))
-            ]
-            self._await_workers(point.workers)
-            _await_quiet(workers)
+            workers = self._workers(stack, point, tasks[0])
             hosts = [stack.enter_context(_host(task)) for task in tasks]
             for host in hosts:
                 assert host.stdout is not None
@@ -117,19 +109,9 @@ class Rig:
 
     def idle(self, workers: int, seconds: float) -> Figures:
         """Let workers wait for jobs that do not come."""
-        task = self._task(Point(name="idle"))
-        environment = worker_environment(settings_of(task))
         with ExitStack() as stack:
-            processes = [
-                stack.enter_context(
-                    running_worker(
-                        worker_command(f"idle-{number}@%h"), environment, self._folder / f"idle-{number}.log"
-                    )
-                )
-                for number in range(workers)
-            ]
-            self._await_workers(workers)
-            _await_quiet(processes)
+            point = Point(name="idle", workers=workers)
+            processes = self._workers(stack, point, self._task(point))
             before, worked, begun = self._servers(), sum(map(cpu_seconds, processes)), time.monotonic()
             time.sleep(seconds)  # what is measured
             ledger, broker = (after - earlier for after, earlier in zip(self._servers(), before, strict=True))
@@ -150,6 +132,17 @@ class Rig:
             jobs=point.jobs,
             slots=point.slots,
         )
+
+    def _workers(self, stack: ExitStack, point: Point, task: HostTask) -> list[psutil.Process]:
+        """Start the workers of a point, which end with the stack, and wait until they are ready."""
+        environment, workers = worker_environment(settings_of(task)), []
+        for number in range(point.workers):
+            name = f"{point.name.replace(' ', '-')}-{number}"
+            log = self._folder / f"{name}.log"
+            workers.append(stack.enter_context(running_worker(worker_command(f"{name}@%h"), environment, log)))
+        self._await_workers(point.workers)
+        _await_quiet(workers)
+        return workers
 
     def _await_workers(self, number: int) -> None:
         deadline = time.monotonic() + STARTED_WITHIN

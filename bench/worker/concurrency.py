@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -76,12 +76,8 @@ def measure(bare: Annotated[int, "rounds against the bare client alone; 0: again
 
 def table(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
     """Measure the product with each number of jobs in flight, and plain workers with the last number and with two."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory()))
-        server = stack.enter_context(EmbeddedServer(folder))
-        url = stack.enter_context(endpoint("--latency", LATENCY))
-        bench = Bench(folder, server.url, url, stack.enter_context(server.client(1)))
-        *fewer, most = in_flight
+    *fewer, most = in_flight
+    with opened_bench() as bench:
         ours = {number: bench.ours(number) for number in fewer}
         prefork = bench.plain("prefork", 2)
         turns = [
@@ -108,15 +104,7 @@ def table(in_flight: Sequence[int] = (1, 10, 50, 200)) -> Table:
 
 def against_bare(rounds: int, in_flight: int = 200) -> Table:
     """Measure the product and the bare client over its own library in turns; return the median and the spread."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory()))
-        server = stack.enter_context(EmbeddedServer(folder))
-        bench = Bench(
-            folder,
-            server.url,
-            stack.enter_context(endpoint("--latency", LATENCY)),
-            stack.enter_context(server.client(1)),
-        )
+    with opened_bench() as bench:
         turns = [(bench.ours(in_flight), bench.bare(in_flight, "own")) for _ in range(rounds)]
     found = {
         "worker, calls a second": [ours.rate for ours, _ in turns],
@@ -252,6 +240,18 @@ class Bench:
 
     def _answers(self) -> int:
         return int(stats_of(self._endpoint)["answers"])
+
+
+@contextmanager
+def opened_bench() -> Iterator[Bench]:
+    """Yield a bench on a new server and a new endpoint."""
+    with (
+        TemporaryDirectory() as folder,
+        EmbeddedServer(Path(folder)) as server,
+        endpoint("--latency", LATENCY) as url,
+        server.client(1) as messages,
+    ):
+        yield Bench(Path(folder), server.url, url, messages)
 
 
 def _enough(number: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
@@ -61,6 +61,9 @@ class Neutral:
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
         day = "" if minute is None else self._pack.day(minute)
         return self._pack.speech.report(said, speaker, "" if listener == "me" else listener, day)  # "me" is not known
+
+    def all_of(self, parts: Sequence[str]) -> str:
+        return self._pack.all_of(parts)
 
     def with_subject(self, text: str, subject: str) -> str:
         return text

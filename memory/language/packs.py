@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.errors import InputError
 from cogitate.memory.language.day_words import DAYS, PLACEHOLDER, DayWords
 from cogitate.memory.language.reported_speech import ReportedSpeech
+from cogitate.memory.language.sentences import all_of
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import MARKS, normalized, words
 from cogitate.memory.language.word_patterns import WORD, alternatives, runs_on
@@ -91,7 +92,11 @@ class Pack:
     def speech(self) -> ReportedSpeech:
         """How it tells what somebody said to another."""
         return ReportedSpeech(
-            self.phrase("told"), self.phrase("quotes"), self.phrase("colon") or ": ", self.named, self.bracketed
+            self.phrase("told"),
+            self.phrase("quotes"),
+            self.phrase("colon") or ": ",
+            lambda said: self.all_of(said) or self.named(said),
+            self.bracketed,
         )
 
     def bracketed(self, text: str, beside: str) -> str:
@@ -116,11 +121,22 @@ class Pack:
 
     def listed(self, items: Iterable[str]) -> str:
         """Return the items of a plan as one text."""
-        return (self.phrase("between").partition("|")[2] or "; ").join(items)
+        return self._between[1].join(items)
 
     def named(self, names: Iterable[str]) -> str:
         """Return names as one text."""
-        return (self.phrase("between").partition("|")[0] or ", ").join(names)
+        return self._between[0].join(names)
+
+    def all_of(self, deeds: Sequence[str]) -> str:
+        """Return what one and the same did as "a, b and c"; "" where no word for "and" is known."""
+        between, _, last = self._between
+        return all_of(deeds, between, last) if last else ""
+
+    @property
+    def _between(self) -> tuple[str, str, str]:
+        """What stands between names, between the items of a plan, and before the last of several deeds."""
+        names, items, last, *_ = *self.phrase("between").split("|"), "", "", ""
+        return names or ", ", items or "; ", last
 
     @property
     def is_wide(self) -> bool:

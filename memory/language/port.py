@@ -8,7 +8,7 @@ What it knows is in a pack.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -66,6 +66,9 @@ class Language(Protocol):
             is_mine: "I" said it.
             minute: game time whose day is told as well, if any.
         """
+
+    def all_of(self, parts: Sequence[str]) -> str:
+        """Return what one and the same did as "a, b and c"; "" where the language needs other forms of the words."""
 
     def with_subject(self, text: str, subject: str) -> str:
         """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""

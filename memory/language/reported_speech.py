@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from cogitate.memory.language.word_patterns import runs_on
@@ -23,7 +23,7 @@ class ReportedSpeech:
         told: names the speaker and the listener before the colon.
         quotes: the marks; what stands between a mark and the text follows the first after "|".
         colon: stands before a quotation.
-        named: puts several quotations together.
+        listed: puts several quotations together.
         bracketed: adds a day.
     """
 
@@ -32,7 +32,7 @@ class ReportedSpeech:
         told: str,
         quotes: str,
         colon: str,
-        named: Callable[[Iterable[str]], str],
+        listed: Callable[[Sequence[str]], str],
         bracketed: Callable[[str, str], str],
     ) -> None:
         self._told = told or _TOLD
@@ -40,7 +40,7 @@ class ReportedSpeech:
         marks = quotes or _QUOTES
         self._opens, self._closes = (opens, closes) if apart else (marks[0], marks[-1])
         self._colon = colon
-        self._named = named
+        self._listed = listed
         self._bracketed = bracketed
 
     def report(self, said: str, speaker: str, listener: str, day: str) -> str:
@@ -68,7 +68,7 @@ class ReportedSpeech:
         lead = self.lead_of(sentences[0])
         said = [sentence[len(lead) :] for sentence in sentences]
         bare = (one.removesuffix(self._closes).rstrip(_STOPS) + self._closes for one in said[:-1])
-        return lead + self._named([*bare, said[-1]])
+        return lead + self._listed([*bare, said[-1]])
 
     @cached_property
     def _lead(self) -> re.Pattern[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cogitate.memory.language.text import KANA_AND_HAN, WHITE_SPACE
 
@@ -77,6 +77,11 @@ def joined(sentences: Iterable[str]) -> str:
         spaced = any(parts) and not _NEEDS_NO_SPACE.search(parts[-1][-2:])
         parts.append(f" {sentence}" if spaced else sentence)
     return "".join(parts)
+
+
+def all_of(parts: Sequence[str], between: str = ", ", last: str = " and ") -> str:
+    """Return the parts as "a, b and c"."""
+    return last.join([between.join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def full_stop(text: str) -> str:

@@ -135,7 +135,7 @@ def statement(candidates: Candidates) -> list[float]:
 def information(candidates: Candidates) -> list[float]:
     """Return how much each line says, from 0 to 1: its number of different terms, as a share of that of a full line.
 
-    Lines from the upper quartile on count as full. "haha nice" is no answer, however relevant the lines around it are.
+    Lines from the upper quartile on count as full. "haha nice" tells little, however relevant the lines around it are.
     """
     lengths = candidates.lengths
     full = sorted(lengths)[len(lengths) * 3 // 4] if lengths else 0

@@ -20,7 +20,7 @@ def packed(numbers: Iterable[float]) -> bytes:
     """Return a vector in this form.
 
     Raises:
-        ValueError: if it is no list of finite numbers, at least one of them not 0.
+        ValueError: if it is not a list of finite numbers, at least one of them not 0.
     """
     given = array("d", numbers)
     largest = max(map(abs, given), default=0.0)

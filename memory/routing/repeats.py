@@ -23,7 +23,7 @@ from cogitate.memory.stream import Stream
 #: Words before the one that names what an observation is about.
 _ARTICLES = frozenset(words("a an the der die das ein eine le la les un une el los las una o os um uma il lo"))
 
-#: Characters of a text in which its first word stands.
+#: Characters of a text that hold its first word.
 _OPENING = 80
 
 #: Counter of a stream's head: the importance of all repeats ever counted instead of stored, summed.

@@ -26,7 +26,7 @@ def location_owner(location: str) -> str:
 
 
 def cursor_of(scope: str, location: str) -> str:
-    """Return the name of the cursor that passes what a scope tells of a location; "" is all of the world."""
+    """Return the name of the cursor that passes what a scope tells about a location; "" is the whole world."""
     return f"{CURSOR}:{location}" if location and scope not in (WORLD, location_owner(location)) else CURSOR
 
 
@@ -59,7 +59,7 @@ def mentions(text: str, name: str) -> bool:
     wanted = words(name)
     if not wanted:
         return False
-    if len(name) == 1 and not name.isascii():  # one character of Han stands in pairs with its neighbours
+    if len(name) == 1 and not name.isascii():  # one character of Han forms pairs with its neighbours
         return name in _words_in_line(text)
     return f" {' '.join(wanted)} " in _words_in_line(text)
 

@@ -20,7 +20,7 @@ from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.quotations import quotations_in
-from cogitate.memory.language.sentences import with_end
+from cogitate.memory.language.sentences import all_of, with_end
 from cogitate.memory.language.short_names import short_names, with_full_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.times import anchor_days
@@ -176,11 +176,6 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
 _YOU = re.compile(r"\b(?:you|yourself)\b", re.I)
 
 
-def format_list(parts: Sequence[str]) -> str:
-    """Return the parts as "a, b and c"."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
 def summarise_entries(
     entries: Sequence[Entry],
     names: Mapping[str, str],
@@ -241,9 +236,9 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> s
         return _listed(entries[0], [resolve_name(s, names) for s in subjects], names, language)
     place = f" at {resolve_name(entries[0].location, names)}" if entries[0].location else ""
     if owner in subjects and people:
-        talk = f"{resolve_name(owner, names)} talked with {format_list(people)}"
+        talk = f"{resolve_name(owner, names)} talked with {all_of(people)}"
     elif len(people) > 1:
-        talk = f"{format_list(people)} talked"
+        talk = f"{all_of(people)} talked"
     elif people:
         talk = f"Conversation with {people[0]}"
     else:

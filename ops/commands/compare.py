@@ -17,7 +17,9 @@ from cogitate.ops.report.comparison_page import write_comparison, write_map
 from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.compared.first_difference import describe_change
-from cogitate.scheduler.inspection.comparison import Comparison, Side, clock_of_run, compare_runs
+from cogitate.scheduler.inspection.comparison import Comparison, Side, compare_runs
+from cogitate.scheduler.inspection.stored_run import clock_of
+from cogitate.scheduler.ledger.run_store import RunStore
 
 MOST = 20  # owners that are listed
 
@@ -47,7 +49,7 @@ def compare(
     load_kinds(settings)
     with open_runs(settings, a, b) as (one, other):
         found = compare_runs(one.client, one.run, other.run, settings.data_dir, since, of_b=other.client)
-        clock = clock_of_run(one.client, one.run)
+        clock = clock_of(RunStore.open(one.client, one.run))
     console = Terminal(stderr=options.as_json)
     with clock.in_force():
         for line in comparison_lines(found, since):

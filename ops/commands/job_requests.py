@@ -138,7 +138,7 @@ def _keys_of(ids: Sequence[str]) -> tuple[str, list[JobKey]]:
     """Return the run of these jobs, and their keys.
 
     Raises:
-        InputError: if one is no id of a job, or they are of several runs.
+        InputError: if one is not the id of a job, or they are of several runs.
     """
     keys = [parse_job_id(one) for one in ids]
     runs = sorted({run for run, _ in keys})

@@ -157,7 +157,7 @@ def _read_capsule(path: Path) -> tuple[str, TickOf, dict[str, str]]:
     """Return the name of the run in a capsule, what gives its ticks, and what the run says of its world.
 
     Raises:
-        CapsuleError: when it is not what was written, or a recording that it lacks is its world.
+        CapsuleError: when it was altered, or its world is a recording that it does not contain.
     """
     with open_capsule(path) as capsule:
         manifest, kept = capsule.manifest, dict(capsule.manifest.description)

@@ -21,7 +21,7 @@ from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.journal.exported import exported_journal
-from cogitate.scheduler.journal.history import unreadable_entries_of
+from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.ledger.outage import Pause
 from cogitate.scheduler.tick.tick_iterator import Tick

@@ -168,7 +168,7 @@ class _World:
         return found
 
     def subjects(self, players: list[str]) -> tuple[str, ...]:
-        """Return the owners of players, or the names of those that are no owners."""
+        """Return the owners of players, or the names of those that are not owners."""
         named = [self.owners.get(player) or self.names[player] for player in players if player in self.names]
         return tuple(dict.fromkeys(named))
 

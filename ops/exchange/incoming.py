@@ -31,7 +31,7 @@ def fields_of(raw: Json, what: str) -> Fields:
     """Return the fields of a JSON object, undecoded.
 
     Raises:
-        InputError: naming `what` and its value, if it is no JSON object.
+        InputError: naming `what` and its value, if it is not a JSON object.
     """
     found: Fields = _of_type(raw, what, dict[str, msgspec.Raw], "an object")
     return found
@@ -41,7 +41,7 @@ def items_of(raw: Json, what: str) -> list[msgspec.Raw]:
     """Return the items of a JSON list, undecoded; none of null.
 
     Raises:
-        InputError: naming `what` and its value, if it is no JSON list.
+        InputError: naming `what` and its value, if it is not a JSON list.
     """
     return _of_type(raw, what, list[msgspec.Raw] | None, "a list") or []
 
@@ -81,7 +81,7 @@ def list_in(value: dict[str, Any], field: str) -> list[Any]:
     """Return the list in a field of an object; an empty one if the field is missing or null.
 
     Raises:
-        InputError: naming the field and its value, if it is no list.
+        InputError: naming the field and its value, if it is not a list.
     """
     found = value.get(field)
     if found is not None and not isinstance(found, list):

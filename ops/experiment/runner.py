@@ -1,8 +1,8 @@
 """Runs an experiment: several hosts at once on shared workers, to the end or to its limit, resumable at any moment.
 
 Everything stands in one folder: `data` with the server and all runs, `logs` with what each host printed,
-`experiment.json` with what the runs are of, `done.jsonl` with a line for each run whose host has ended. A run is its
-name, so one that is hosted again is resumed. Nothing else is kept, so a killed experiment loses nothing.
+`experiment.json` with the identity of the experiment, `done.jsonl` with a line for each run whose host has ended. A
+run is known by its name, so hosting it again resumes it. Nothing else is kept, so a killed experiment loses nothing.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
-from cogitate.workers.jobs.packs.prompt import cases_in, texts_of
+from cogitate.workers.jobs.packs.prompt import case_field, cases_in, texts_of
 from cogitate.workers.jobs.packs.rows import answer_schema, case_row
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
@@ -157,12 +157,15 @@ def write_pack(
     """Return the answer to a packed request, with a fault of packs; None if it is an ordinary one."""
     system, user = ("\n".join(text_of(m) for m in messages if m.get("role") == role) for role in ("system", "user"))
     cases = cases_in(system, user)
-    if not cases or "answers" not in schema.get("properties", {}):
+    properties = schema.get("properties", {})
+    if cases and case_field(1) in properties:
+        return _write_by_name(cases, properties, seed, fault)
+    if not cases or "answers" not in properties:
         return None
-    each = answer_schema(schema["properties"]["answers"]["items"])
+    each = answer_schema(properties["answers"]["items"])
     answers: list[list[Any]] = []
     for (number, *texts), shortened in zip(cases, texts_of(user), strict=True):
-        own = [{"role": role, "content": text} for role, text in zip(("system", "user"), texts, strict=True)]
+        own = _messages(*texts)
         shorter = {text: short for short, text in shortened.items()}
         row = case_row(number, AnswerWriter(own, seed).write(each), each)
         answers.append([shorter.get(value, value) if isinstance(value, str) else value for value in row])
@@ -177,6 +180,30 @@ def write_pack(
     elif fault == "pack_bad_item":
         answers[at][1:] = map(wrong_types, answers[at][1:])
     return {"answers": answers}
+
+
+def _write_by_name(
+    cases: Sequence[tuple[int, str, str]], properties: Mapping[str, Any], seed: object, fault: str | None
+) -> dict[str, Any]:
+    """Return the answers to the cases of a packed request by their names, with a fault of packs."""
+    answers = {
+        case_field(number): AnswerWriter(_messages(*texts), seed).write(properties[case_field(number)])
+        for number, *texts in cases
+    }
+    at, other = case_field(1), case_field(len(cases))
+    if fault == "pack_missing":
+        del answers[at]
+    elif fault == "pack_swapped":
+        answers[at], answers[other] = answers[other], answers[at]
+    elif fault == "pack_repeated":
+        answers[at] = answers[other]
+    elif fault == "pack_bad_item":
+        answers[at] = wrong_types(answers[at])
+    return answers
+
+
+def _messages(system: str, user: str) -> list[dict[str, str]]:
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
 def wrong_types(value: object) -> object:

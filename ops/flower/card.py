@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from cogitate.memory.clock import hours
+from cogitate.memory.clock import clock_in_force
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.overview import FEW, RunOverview
 
@@ -40,7 +40,7 @@ def graded(count: int, total: int) -> Grade:
 
 def span_of(run: RunOverview) -> str:
     """Return the time in which a run's newest jobs are counted: "game hour", "30 rounds" or "real minute"."""
-    return run.span or hours(1)
+    return run.span or clock_in_force().hours(1)
 
 
 def amount(value: float, unit: LimitUnit) -> str:

@@ -73,8 +73,8 @@ def cards_of(
 def worse_of(make: Callable[[RunOverview], Card], run: RunOverview) -> Card:
     """Return a card of the last real minute, or of the game hour where that is shorter and its grade is worse.
 
-    So a card tells at once what has begun, and does not change with each game hour of a few real seconds. Once the
-    newest jobs are well, what the minute still counts is yellow: it is over.
+    So a card shows a new problem at once, and does not change with each game hour of a few real seconds. Once the
+    newest jobs are well, the card turns yellow while the minute still counts the problem.
     """
     hour, lately = make(run), make(run.over_lately)
     if GRADES.index(hour.grade) > GRADES.index(lately.grade):
@@ -103,7 +103,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     late = max(0, late - by_host)
     too_slow = graded(late + unasked, run.ended) if workers else ""
     if too_slow == "warn" and not graded(unasked, run.ended):
-        too_slow = ""  # a few late answers alone are no slow model
+        too_slow = ""  # a few late answers alone do not make a model slow
     opened = [one for one in ours if one.breaker != "closed"]
     value: str
     grade: Grade
@@ -165,7 +165,7 @@ def _answers(failures: dict[str, int]) -> bool:
 
 
 def _missed(run: RunOverview) -> tuple[int, int]:
-    """Return how many jobs were late, and not asked since they would be, of the kinds whose own code works."""
+    """Return how many jobs were late, and how many were not asked as too slow, of the kinds whose own code works."""
     kinds = [kind for kind in run.hour.kinds.values() if not kind.faults]
     late, slow = (sum(kind.reasons[reason] for kind in kinds) for reason in ("late", "too_slow"))
     return late, max(0, slow - _over(run))
@@ -316,7 +316,7 @@ NEXT = 2  # spenders after the first that a card names
 
 
 def spenders_card(spenders: Spenders) -> Card:
-    """Return the owners that spent most today, as far as known."""
+    """Return the owners known to have spent most today."""
     names = [owner.removeprefix("agent:") for owner in spenders.owners]
     costs = [*spenders.owners.values()]
     lines = [format_cost(cost) for cost in costs[:1]] or ["jobs count once they have ended"]

@@ -73,7 +73,7 @@ class SharedReadings:
     def get(self, key: Hashable, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return the reading that another thread has begun within the last second, or read.
 
-        Whoever waits for a reading that fails gets its error too: a server that does not answer is asked once.
+        A thread that waits for a reading gets its error if it fails: a server that does not answer is asked once.
         """
         now = time.monotonic()
         with self._lock:

@@ -15,7 +15,7 @@ from redis import Redis
 from cogitate.memory.clock import clock_in_force, day_and_time
 from cogitate.ops.flower.card import amount
 from cogitate.ops.flower.cards import LAGS, late_card, worse_of
-from cogitate.ops.flower.money_card import money_window, run_day
+from cogitate.ops.flower.money_card import money_window, run_day, share_of
 from cogitate.ops.formatting.budget import denied_requests, known_limits
 from cogitate.scheduler.budget.budget import figure_of, format_limit, format_window, window_of
 from cogitate.scheduler.budget.budget_lines import limits_in_force, lines_of, pools_of
@@ -118,7 +118,7 @@ def budget_reading(client: Redis, run: str) -> dict[str, Any]:
     present = {window_of(period, vitals.tick, vitals.minute) for period in LASTING}
     rest = [window for window in vitals.windows if not _of_owner(window)]
     own = [window for window in vitals.windows if _of_owner(window) and window.line.window in present]
-    own = sorted((window for window in own if window.forecast is not None), key=_share, reverse=True)
+    own = sorted((window for window in own if window.forecast is not None), key=share_of, reverse=True)
     found: dict[str, Any] = msgspec.to_builtins(vitals)
     found["limits"] = limits_in_words(store, limits)
     found["today"] = format_window(window_of("day", vitals.tick, vitals.minute))
@@ -148,10 +148,6 @@ def _unused(store: RunStore, vitals: BudgetVitals, limits: LimitHistory) -> list
 
 def _of_owner(window: Window) -> bool:
     return window.line.scope.startswith("owner:")
-
-
-def _share(window: Window) -> float:
-    return window.forecast.share if window.forecast is not None else 0.0
 
 
 def _flat(window: Window) -> dict[str, Any]:

@@ -167,7 +167,7 @@ def _print_summary(
 
 
 def request_line(one: SteeringStep) -> str:
-    """Return an operator's request with its reason and what came of it."""
+    """Return an operator's request with its reason and outcome."""
     when = f"{day_and_time(one.minute)}, tick {one.tick:,}" if one.tick else "Not applied yet"
     why = f" ({one.reason})" if one.reason else ""
     came_of = f"refused, {one.refused}" if one.refused else one.called_off or (f"job {one.job}" if one.job else "")

@@ -61,7 +61,7 @@ def _limit(cell: str) -> str:
 
 
 def cost_of(written: Written) -> str:
-    """Return what an entry cost, with the attempts that were in vain."""
+    """Return what an entry cost, failed attempts included."""
     job, late = written.job, written.job.late if written.late else None
     used = format_used(job) if late is None else "nothing" if late.saved else format_cost(late.usage)
     return used if job.retried == Cost() else f"{used}; and {format_cost(job.retried)} for attempts in vain"

@@ -29,6 +29,7 @@ from cogitate.hosting.protocol.host_table import HostTable
 from cogitate.hosting.protocol.hosted_run import HostedRun
 from cogitate.hosting.protocol.messages import OpenRun, Steer, Turn
 from cogitate.hosting.protocol.questions import Question
+from cogitate.hosting.tick_handover import retrieve_error
 from cogitate.memory.errors import CogitateError, quoted
 from cogitate.ops.gateway.edge import Failures, Guard, StrictRoute, Tokens, problem_response
 from cogitate.scheduler.tick.arguments import MAX_TICKS
@@ -105,7 +106,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
     async def post_tick(run: Run, tick: Number, turn: Turn, host: Host) -> Ticked:
         """Take the world's turn of a tick and return the applied changes; a repeated request gets the same answer."""
         answer = asyncio.wrap_future(await run_in_threadpool(table.post, host, run, tick, turn))
-        answer.add_done_callback(_retrieve)
+        answer.add_done_callback(retrieve_error)
         done, _ = await asyncio.wait({answer}, timeout=patience)
         if not done:
             raise Refusal(
@@ -166,12 +167,6 @@ def _add_errors(app: FastAPI) -> None:
         response = problem_response(refusal)
         response.headers.update(error.headers or {})
         return response
-
-
-def _retrieve(answer: asyncio.Future[Ticked]) -> None:
-    """Retrieve an error that no caller awaits, so that asyncio does not report it."""
-    if not answer.cancelled():
-        answer.exception()
 
 
 PAGE = 50  # ticks per read

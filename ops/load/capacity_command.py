@@ -93,7 +93,7 @@ def capacity(
 
 
 def _most(agents: int | None, raised: list[str] | None) -> float:
-    """Return the default of the highest load: as far as the agents suffice."""
+    """Return the default of the highest load, for which the town has enough agents."""
     if raised and "agents" not in raised:
         return USUAL_MOST
     return min(USUAL_MOST, MOST_AGENTS / (agents or LoadSearchPlan.agents))

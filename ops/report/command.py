@@ -34,7 +34,7 @@ from cogitate.scheduler.config.kind_modules import load_kinds
 from cogitate.scheduler.engine.engine import FIGURES
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
-from cogitate.scheduler.journal.history import unreadable_entries_of
+from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 
 
 def report(

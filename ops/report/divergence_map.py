@@ -18,7 +18,7 @@ from cogitate.scheduler.inspection.comparison import Comparison, Window
 MOST = 200  # owners on the map, in the order in which the difference reached them
 COLOURS = ("#eef1f4", "#fde0c5", "#f8b27a", "#e5772f", "#a83c00")  # of no difference, and of each quarter
 SHARES = ("equal", "to 25%", "to 50%", "to 75%", "to 100%")
-_CELL, _ROW, _TOP, _LABEL = 14, 16, 22, 26  # pixels but for the last: characters of a row's name
+_CELL, _ROW, _TOP, _LABEL = 14, 16, 22, 26  # pixels; the last one: characters of a row's name
 _LETTER = 6.6  # pixels, at the size of names
 _TICKS = 6  # times below the map, at least half as many
 INK, MUTED, PAPER = "#1b1f23", "#57606a", "#ffffff"

@@ -19,8 +19,8 @@ class RememberedPromise(NamedTuple):
 
     owner: str  # who remembers it
     promise: Promise
-    given: str  # game time at which it was given or told of, in words
-    came: str  # game time of the memory that tells what came of it
+    given: str  # game time at which it was given or mentioned, in words
+    came: str  # game time of the memory that tells the outcome
     ended: float  # the same in total minutes; infinite while it is open
 
 
@@ -56,13 +56,13 @@ def of_others(promises: Iterable[RememberedPromise]) -> dict[str, list[Remembere
 def unknown_to(
     own: Sequence[RememberedPromise], others: Iterable[RememberedPromise]
 ) -> tuple[list[RememberedPromise], dict[int, RememberedPromise]]:
-    """Return the promises of others' memories that an owner does not remember, each once, and what came of its own.
+    """Return the promises in others' memories that an owner does not remember, each once, and outcomes of its own.
 
     Args:
         own: promises that the owner remembers.
 
     Returns:
-        The promises, and by the place in `own` of each open one another's memory of it that tells what came of it.
+        The promises, and for each open one in `own`, by its index, another owner's memory that tells its outcome.
     """
     outcomes: dict[int, RememberedPromise] = {}
     strange = []
@@ -77,7 +77,7 @@ def unknown_to(
 
 
 def each_once(promises: Iterable[RememberedPromise]) -> list[RememberedPromise]:
-    """Return each promise once that several remember, as one tells it who knows what came of it, if anybody does."""
+    """Return each promise that several remember once, preferably from a memory that tells its outcome."""
     by_giver: dict[str, list[RememberedPromise]] = defaultdict(list)
     for one in promises:
         found = by_giver[one.promise.giver]
@@ -99,7 +99,7 @@ def promises_data(own: Sequence[RememberedPromise], others: Iterable[RememberedP
     """Return an owner's promises, each in the words of the entries that tell of it, with who remembers these entries.
 
     Args:
-        own: those that the owner remembers; others' memories may tell what came of them.
+        own: those that the owner remembers; others' memories may tell their outcomes.
         others: those that others remember.
     """
     missing, outcomes = unknown_to(own, others)

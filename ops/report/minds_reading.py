@@ -184,7 +184,7 @@ class MindsReading:
         return replace(kept, tick=past.tick, minute=then, stream=past.streams[owner], left_out=())
 
     def _by_heuristics(self, run: str, stream: Stream, day: int) -> list[int]:
-        """Return the thoughts of a day (from 0) that heuristics wrote, as far as the journal tells."""
+        """Return the thoughts of a day (from 0) that heuristics wrote according to the journal."""
         thoughts = (one for one in stream.entries.values() if one.minute // DAY == day and one.type in THOUGHTS)
         sources = JobHistory(self._at(run), run).sources(stream.owner, {one.tick for one in thoughts})
         return [number for number, source in sources.items() if source == "heuristic"]

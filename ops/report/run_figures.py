@@ -188,9 +188,7 @@ def run_figures(client: Redis, run: str, data_dir: Path) -> RunFigures:
 
 def _begin(store: RunStore, tick: int, figures: RunFigures) -> None:
     """Count the entries at the tick before the journal's first remaining line."""
-    base = load_checkpoint(store, tick)
-    if base is not None:
-        for stream in load_checkpoint_streams(store, base).values():
-            live = sum(stream.is_live(number) for number in stream.entries)
-            figures.entries += live
-            figures.archive += len(stream.entries) - live
+    for stream in load_checkpoint_streams(store, load_checkpoint(store, tick)).values():
+        live = sum(stream.is_live(number) for number in stream.entries)
+        figures.entries += live
+        figures.archive += len(stream.entries) - live

@@ -13,7 +13,7 @@ second. It ends there, since further thoughts of a day follow new events, which 
 
 How much models change heuristics is learned by kind: of each answer that was applied, the share of the heuristic's
 words that it does not have. Few answers count as one half. This decides between kinds alone: of the requests of one
-kind, an answer that shares least with the heuristic is no better, and often rests on older memories.
+kind, an answer that shares least with the heuristic is not better, and often rests on older memories.
 
 All amounts are integers, so equal inputs give equal decisions on every machine.
 """

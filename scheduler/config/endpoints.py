@@ -291,7 +291,7 @@ def call_cost(
 def upper_bound(model: Model, prompt_cap: int, output_cap: int) -> Cost:
     """Return the most that one attempt may cost, which admission and every further attempt reserve.
 
-    It assumes no cached input, or all of it where cached input is dearer. A kind that
+    It assumes no cached input, or all of it where cached input costs more. A kind that
     never asks a model (`output_cap` 0) reserves nothing.
     """
     if output_cap == 0:

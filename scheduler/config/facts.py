@@ -45,7 +45,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # How memories are scored; None: the default profile. A string as default would be omitted or not by its identity.
     retrieval: ProfileChoice | None = None
     kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # of a kind, where it differs
-    scope_names: dict[str, str] = msgspec.field(default_factory=dict)  # of owners that are no agents
+    scope_names: dict[str, str] = msgspec.field(default_factory=dict)  # of owners that are not agents
     routines: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)  # of groups and the world
     languages: dict[str, str] = msgspec.field(default_factory=dict)  # of groups and the world
     spoken: str | None = None  # the language that all profiles together show, if not English
@@ -146,7 +146,7 @@ def check_kept(raw: bytes, over: Settings) -> None:
     """Check the kept settings of a run from elsewhere; `kept_settings` trusts those of this server.
 
     Raises:
-        ValueError: when one is no setting that a run keeps, or is not valid with the endpoints of `over`.
+        ValueError: when a run keeps no such setting, or one is not valid with the endpoints of `over`.
     """
     kept = typed_json.decode(raw, dict[str, Any])
     tuned = {name: kept.pop(name) for name in sorted(KEPT_TUNING & kept.keys())}

@@ -189,7 +189,7 @@ class Settings(
     @field_validator("limits")
     @classmethod
     def _limits(cls, value: dict[str, int]) -> dict[str, int]:
-        for name, _ in LimitTable(value):  # a run that keeps names which no owner can have goes on with them
+        for name, _ in LimitTable(value):  # a resumed run keeps names that no owner can have any more
             if name.owner:
                 check_owner(name.owner)
         return value

@@ -103,7 +103,7 @@ def read_tables() -> dict[str, Any]:
     """Return the settings that the tables of `cogitate.toml` give, by name.
 
     Raises:
-        ConfigurationError: when it is no file, or for a setting outside its table, naming the table.
+        ConfigurationError: when it is not a file, or for a setting outside its table, naming the table.
         OSError, ValueError, RecursionError: when the file cannot be read as TOML in UTF-8.
     """
     check_file()

@@ -33,8 +33,8 @@ from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import ScopeTrigger, recounts
 from cogitate.scheduler.engine.valuing import value_round
 from cogitate.scheduler.journal.ends import LEFT
-from cogitate.scheduler.journal.history import note_served
 from cogitate.scheduler.journal.lines import Postponed
+from cogitate.scheduler.journal.rebuilt_streams import note_served
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.tasks.job import Correction, Job, JobKey, Reads, Request
 from cogitate.tasks.kind import Kind

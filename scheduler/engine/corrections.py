@@ -59,7 +59,7 @@ class Learned(NamedTuple):
     usage: Cost  # of its newest attempt; nothing if there was none
     saved: bool  # nothing was spent: the usage is that of an identical call
     at: int  # tick that was committed when it became known
-    kept: bool | None = None  # in a fork: whether its source goes on counting the job in full
+    kept: bool | None = None  # in a fork: whether its source continues to count the job in full
     inputs: str = ""  # hash of all that the attempt depended on
 
 

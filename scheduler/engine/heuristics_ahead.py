@@ -41,7 +41,7 @@ class HeuristicsAhead(Part):
         make: Callable[[OpenJob], KindEffects],
         is_answered: Callable[[JobKey], bool],
         horizon: int,
-        read: Callable[[str, Entry], None] = lambda owner, entry: None,
+        read: Callable[[str, Entry], None],
     ) -> None:
         self._jobs = jobs
         self._make = make

@@ -176,7 +176,7 @@ class LateAnswers(Part):
                 self._jobs.drop(key)
                 continue
             if not awaited.stands(streams):
-                raise ValueError(f"job {key.text()} is awaited, but what stands in its place is not provisional")
+                raise ValueError(f"job {key.text()} is awaited, but the entry in its place is not provisional")
             self._jobs.records[key] = awaited
 
     @classmethod

@@ -33,9 +33,10 @@ from cogitate.scheduler.inspection.audit_accounts import (
 from cogitate.scheduler.inspection.audit_streams import passed_unseen, wrong_streams
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
 from cogitate.scheduler.inspection.stored_run import limits_of
-from cogitate.scheduler.journal.checkpoint import check_streams, content_hash, load_base, load_checkpoint_streams
-from cogitate.scheduler.journal.history import JournalTrimmed, pass_journal, redo
+from cogitate.scheduler.journal.checkpoint import content_hash, load_base, load_checkpoint_streams
+from cogitate.scheduler.journal.history import JournalTrimmed, pass_journal
 from cogitate.scheduler.journal.lines import JournalError, ReadLine
+from cogitate.scheduler.journal.rebuilt_streams import RebuiltStreams
 from cogitate.scheduler.journal.run_totals import RunTotals, same_figures, wrong_facts
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
@@ -122,8 +123,6 @@ class _Walk:
         self._opened: set[JobKey] = set()
         self._ended: set[JobKey] = set()
         self._cancelled: set[JobKey] = set()  # of these
-        self._streams: dict[str, Stream] = {}
-        self._retired: dict[str, Stream] = {}  # since the base
         self._digest = ""
         self._chains = {""}  # before and after a checkpoint at the last tick
         self._found: list[str] = []
@@ -132,7 +131,7 @@ class _Walk:
                 raise JournalTrimmed(ledger.trimmed + 1, self._base.tick)
             self._totals, self._digest = self._base.totals, self._base.digest
             self._opened = {JobKey.parse(text) for text in self._totals.open}
-            self._streams = load_checkpoint_streams(store, self._base)
+        self._streams = RebuiltStreams(load_checkpoint_streams(store, self._base), self._base)
 
     def problems(self) -> list[str]:
         """Return all violations within the journal, and between its end and the ledger."""
@@ -164,7 +163,7 @@ class _Walk:
         found += _or_unreadable("the run's state", self._wrong_state)
         found += wrong_attempts(ledger, self._opened, self._totals.open.values())
         found += self._changed_since_they_left()
-        return found + wrong_streams(self._store, self._all_streams(), self._follow)
+        return found + wrong_streams(self._store, self._streams.all(), self._follow)
 
     def _audited(self) -> AuditedRun:
         ledger = self._ledger
@@ -177,7 +176,7 @@ class _Walk:
             windows=ledger.windows,
             ended=self._ended,
             charged=self._totals.charged,
-            streams=self._streams,
+            streams=self._streams.here,
         )
 
     def _wrong_state(self) -> list[str]:
@@ -207,25 +206,19 @@ class _Walk:
             self._ends(line)
             self._decisions(line)
             self._corrections(line)
-            self._found += passed_unseen(line, self._all_streams(), self._totals.profiles)
-            gone = redo(line, self._streams)
-            self._retired.update((stream.owner, stream) for stream in gone)
+            self._found += passed_unseen(line, self._streams.all(), self._totals.profiles)
+            self._streams.add(passed)
             self._totals.add(line)
             self._successors(line.core.tick)
             self._digest, self._chains = line.digest, {line.chain, passed.chain}
-            if passed.checkpoint is not None:
-                check_streams(passed.checkpoint, self._streams, self._retired, self._base)
-                if not same_figures(passed.checkpoint.totals, self._totals):
-                    self._found.append(f"tick {line.core.tick}: the checkpoint differs from the lines before it")
+            if passed.checkpoint is not None and not same_figures(passed.checkpoint.totals, self._totals):
+                self._found.append(f"tick {line.core.tick}: the checkpoint differs from the lines before it")
 
     def _follow(self, tick: int) -> Mapping[str, Stream]:
         """Return the streams at a later tick of a live run."""
         if tick > self._totals.tick:
             self._go_to(tick)
-        return self._all_streams()
-
-    def _all_streams(self) -> dict[str, Stream]:
-        return {**self._streams, **self._retired}
+        return self._streams.all()
 
     def _changed_since_they_left(self) -> list[str]:
         """Compare the streams of owners that left in trimmed ticks with their hashes in the checkpoint."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cogitate.memory.effects import AdvanceCursor, Append, Archive, Effect
 from cogitate.memory.entry import Entry
@@ -91,7 +91,8 @@ def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mappi
                     how, numbers = "archived", set(effect.numbers)
                 case AdvanceCursor(shown=shown) if shown is not None:
                     how = f"moved its cursor {effect.name} past"
-                    numbers = set(_passed(effect, ended.effects, streams, profiles))
+                    passed = _passed(effect, ended.effects, streams, profiles)
+                    numbers = {entry.number for entry in passed if not isinstance(entry, UnreadableEntry)}
                 case _:
                     continue
             if unseen := sorted(numbers - set(shown)):
@@ -104,16 +105,8 @@ def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mappi
 
 def _passed(
     cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
-) -> Iterator[int]:
-    """Yield the numbers of the entries that a cursor passes and that concern its owner."""
-    for entry in _concerned(cursor, effects, streams, profiles):
-        if not isinstance(entry, UnreadableEntry):
-            yield entry.number
-
-
-def _concerned(
-    cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
 ) -> list[Entry]:
+    """Return the entries that a cursor passes and that concern its owner."""
     owner = cursor.owner
     if cursor.name == integrate.CURSOR and owner in streams:
         entries = streams[owner].entries.values()

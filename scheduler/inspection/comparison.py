@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 import msgspec
 from redis import Redis
 
-from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Append, Tell
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
@@ -29,7 +28,6 @@ from cogitate.scheduler.inspection.compared.first_difference import (
     told_data,
 )
 from cogitate.scheduler.inspection.compared.run import ComparedRun, compared_run
-from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.changes import Origin
 from cogitate.scheduler.journal.checkpoint import trimmed_tick
@@ -157,11 +155,6 @@ def compare_runs(
     _add_evidence(stores[0], found, "a")
     _add_evidence(stores[1], found, "b")
     return found
-
-
-def clock_of_run(client: Redis, run: str) -> Clock:
-    """Return the clock of a run."""
-    return clock_of(RunStore.open(client, run))
 
 
 def _first_tick(store: RunStore, data_dir: Path, run: str) -> int:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from redis import Redis
 
-from cogitate.scheduler.ledger.connect import clock_of, read_list, read_members
+from cogitate.scheduler.ledger.connect import read_list, read_members, server_time
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
@@ -63,7 +63,7 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
 def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
     """Return every endpoint that was ever called, sorted by name."""
     names = sorted(raw.decode() for raw in read_members(client, ENDPOINTS))
-    clocks = [clock_of(client, endpoint_keys(name)[0]) for name in names]
+    clocks = [server_time(client, endpoint_keys(name)[0]) for name in names]
     now = [seconds * _SECOND + microseconds for seconds, microseconds in clocks]
     pipeline = client.pipeline(transaction=False)
     for name, at in zip(names, now, strict=True):

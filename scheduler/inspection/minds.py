@@ -14,7 +14,8 @@ from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import JobRecord
 from cogitate.scheduler.inspection.stored_run import kept_facts
 from cogitate.scheduler.intake.checks import InputError
-from cogitate.scheduler.journal.history import JournalTrimmed, streams_at
+from cogitate.scheduler.journal.history import JournalTrimmed
+from cogitate.scheduler.journal.rebuilt_streams import streams_at
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, get_args
 
 from redis import Redis
 
-from cogitate.memory.stream import Stream
-from cogitate.scheduler.journal.checkpoint import check_streams, load_base, load_checkpoint_streams
+from cogitate.scheduler.journal.checkpoint import load_base, load_checkpoint_streams
 from cogitate.scheduler.journal.exported import ExportedJournal
-from cogitate.scheduler.journal.history import hashes_before, pass_journal, redo
+from cogitate.scheduler.journal.history import hashes_before, pass_journal
 from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.journal.rebuilt_streams import RebuiltStreams
 from cogitate.scheduler.ledger.run_store import OwnerKey, RunStore
 from cogitate.scheduler.ledger.streams import write_streams
 
@@ -53,22 +53,16 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
     digest, chain = hashes_before(store, trimmed + 1, trimmed)
     complete = exported is not None and exported.covers(trimmed)
     base = None if complete else load_base(store)
-    streams: dict[str, Stream] = {}
-    retired: dict[str, Stream] = {}
-    if base is not None:
-        streams = load_checkpoint_streams(store, base)
-        for stream in streams.values():
-            stream.note_all()
-        write_streams(replayed, streams.values())
+    rebuilt = RebuiltStreams(load_checkpoint_streams(store, base), base)
+    for stream in rebuilt.here.values():
+        stream.note_all()
+    write_streams(replayed, rebuilt.here.values())
     removed = exported.passed(trimmed) if exported is not None and complete else iter(())
     for passed in itertools.chain(removed, pass_journal(store, trimmed + 1, last)):
         if passed.line.core.tick == trimmed and passed.chain != chain:
             raise JournalError(f"tick {trimmed}: the exported lines do not match the ledger's")
-        left = redo(passed.line, streams)
-        retired.update((stream.owner, stream) for stream in left)
-        write_streams(replayed, [*streams.values(), *left])
-        if passed.checkpoint is not None:
-            check_streams(passed.checkpoint, streams, retired, base)
+        left = rebuilt.add(passed)
+        write_streams(replayed, [*rebuilt.here.values(), *left])
         digest, chain = (passed.line.digest, passed.chain) if passed.line.core.tick > trimmed else (digest, chain)
     length = store.length("journal")
     if length != last - trimmed:
@@ -79,7 +73,7 @@ def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | Non
         raise JournalError(
             f"tick {last}: the journal ends with digest {digest}, the run with {state[b'digest'].decode()}"
         )
-    streams.update(retired)
+    streams = rebuilt.all()
     compare(store, replayed, sorted(streams))
     entries = sum(len(stream.entries) for stream in streams.values())
     first = base.tick + 1 if base is not None else 1

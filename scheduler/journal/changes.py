@@ -121,5 +121,5 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return [*self.inherited, *(change for change in self.changes if isinstance(change, WorldChange))]
 
     def conditions_after(self, tick: int) -> Conditions | None:
-        """Return the conditions that begin to hold after a tick; None: those before it go on."""
+        """Return the conditions that begin to hold after a tick; None: those before it stay in force."""
         return next((one for one in self.conditions if one.after == tick), None)

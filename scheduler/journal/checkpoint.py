@@ -1,6 +1,6 @@
 """A checkpoint of the journal: the sum of all lines up to a tick, as one chained entry, so that they can be removed.
 
-It stands between the line of its tick and the next. The chain covers it, the digest does not. The entry holds the fold
+It lies between the line of its tick and the next. The chain covers it, the digest does not. The entry holds the fold
 of the lines (`cogitate.scheduler.journal.run_totals`) and the content hash of each stream; the streams themselves are
 stored beside it. Keys under the run's prefix, `<t>` being the tick:
     journal_checkpoints     hash  tick -> the chained entry
@@ -101,9 +101,11 @@ def load_base(store: RunStore) -> JournalCheckpoint | None:
     return None
 
 
-def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint) -> dict[str, Stream]:
-    """Return the streams of the owners that were present at a checkpoint."""
+def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint | None) -> dict[str, Stream]:
+    """Return the streams of the owners that were present at a checkpoint; without one, nobody was."""
     streams: dict[str, Stream] = {}
+    if checkpoint is None:
+        return streams
     owners = sorted(checkpoint.streams)
     for start in range(0, len(owners), PAGE):
         page = owners[start : start + PAGE]

@@ -16,7 +16,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.intake.checks import InputError
 from cogitate.scheduler.journal.capsule.container import CapsuleError
 from cogitate.scheduler.journal.capsule.verifying import Capsule, open_capsule
-from cogitate.scheduler.journal.changes import Conditions, Fork, Origin
+from cogitate.scheduler.journal.changes import Fork, Origin
 from cogitate.scheduler.journal.exported import ExportedEntry, entries_of, steps_of
 from cogitate.scheduler.journal.fork_conditions import with_changes
 from cogitate.scheduler.journal.lines import next_chain, pack_line
@@ -77,7 +77,8 @@ def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
             hashes = step.line.digest, step.line.chain
             break
     try:
-        for kept in (capsule.settings, *(msgspec.json.encode(one.settings) for one in _conditions(before))):
+        conditions = before.conditions if before is not None else ()
+        for kept in (capsule.settings, *(msgspec.json.encode(one.settings) for one in conditions)):
             check_kept(kept, settings)
     except ValueError as error:
         raise CapsuleError(f"{capsule.path} cannot be forked: its settings: {error}") from error
@@ -92,10 +93,6 @@ def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
     origin, begun = with_changes(origin, before, fork.changes, capsule.settings, settings)
     prior = msgspec.json.encode(manifest.latency_prior) if manifest.latency_prior is not None else None
     return ForkSource(origin, begun, manifest.description, prior, partial(_copy_capsule, capsule.path, settings))
-
-
-def _conditions(origin: Origin | None) -> tuple[Conditions, ...]:
-    return origin.conditions if origin is not None else ()
 
 
 def _copy_capsule(path: Path, settings: Settings, to: RunStore) -> None:

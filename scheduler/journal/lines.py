@@ -158,7 +158,7 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Cost = Cost()  # of its newest attempt
     saved: bool = False  # nothing was spent: the usage is that of an identical call
     at: int  # tick that was committed when it became known
-    kept: bool = False  # admission goes on counting it in full: see `cogitate.scheduler.engine.corrections`
+    kept: bool = False  # admission continues to count it in full: see `cogitate.scheduler.engine.corrections`
     inputs: str = ""  # hash of all that its newest attempt depended on; "": no prompt was made, or the attempt was lost
 
     @property

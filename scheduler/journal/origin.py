@@ -2,7 +2,7 @@
 
 A fork is a complete run from tick 1 on. Its host repeats its source up to the tick of the fork, so its journal is
 complete and is replayed, audited, trimmed and deleted like any other. It has copied what it needs of its source, which
-may be deleted or go on.
+may be deleted or continue.
 
 Keys under the run's prefix:
     state            field "origin": `Origin`, JSON; field "parted": the last tick at which it repeated its source

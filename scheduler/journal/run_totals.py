@@ -1,6 +1,6 @@
 """Totals of a journal's lines, beyond the streams: one fold, for reports, the auditor and checkpoints.
 
-The fold of a journal's checkpoint stands for all lines before it, so that a trimmed journal is reported and audited as
+The fold of a journal's checkpoint replaces all lines before it, so that a trimmed journal is reported and audited as
 if it were whole. It grows with owners, kinds and open jobs, not with ticks (`forget`).
 
 Each attempt is charged once, when its usage is known. A job's end has the usage of its winning attempt and of those

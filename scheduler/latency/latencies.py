@@ -293,7 +293,7 @@ class Latencies:
         self._wanted = wanted
 
     def begin_anew(self, prior: LatencyPrior) -> None:
-        """Forget all samples, as when a run goes on at another tick rate: they are in ticks."""
+        """Forget all samples, as when a run continues at another tick rate: they are in ticks."""
         self.prior, self._anew = prior, True
         self._known.clear()
         self._changed.clear()

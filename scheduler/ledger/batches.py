@@ -17,7 +17,7 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import Model
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.ledger.claims import Claim
-from cogitate.scheduler.ledger.connect import clock_of, read_hash
+from cogitate.scheduler.ledger.connect import read_hash, server_time
 from cogitate.scheduler.ledger.keys import (
     DELETED_BATCHES,
     Reply,
@@ -164,7 +164,7 @@ class Batches:
         found = read_hash(self._client, DELETED_BATCHES)
         if not found:
             return []
-        now = clock_of(self._client, DELETED_BATCHES)[0]
+        now = server_time(self._client, DELETED_BATCHES)[0]
         batches = ((tag.decode(), typed_json.decode(raw, Batch)) for tag, raw in sorted(found.items()))
         return [(tag, batch, max(0, now - batch.at)) for tag, batch in batches]
 
@@ -175,7 +175,7 @@ class Batches:
     def took(self, endpoint: str, seconds: int) -> None:
         """Note how long an endpoint took for a batch, or that it `REFUSED` one."""
         key = batch_times_key(endpoint)
-        now = clock_of(self._client, key)[0]
+        now = server_time(self._client, key)[0]
         with self._client.pipeline(transaction=True) as pipe:
             pipe.lpush(key, f"{now} {seconds}")
             pipe.ltrim(key, 0, KEPT_TIMES - 1)
@@ -184,7 +184,7 @@ class Batches:
     def times(self, endpoint: str) -> list[tuple[int, int]]:
         """Return the latest batches of an endpoint, the newest first: seconds since its end, and those it took."""
         key = batch_times_key(endpoint)
-        now = clock_of(self._client, key)[0]
+        now = server_time(self._client, key)[0]
         found: Reply = self._client.lrange(key, 0, -1)
         pairs = (raw.decode().split(" ") for raw in found)
         return [(now - int(at), int(seconds)) for at, seconds in pairs]

@@ -170,7 +170,7 @@ def key_on_each(client: Redis, key: str) -> list[tuple[Redis, str]]:
     return [(one, at) for one in ledgers for at in (one.key_on_each(key) if isinstance(one, ClusterRedis) else [key])]
 
 
-def clock_of(client: Redis, key: str) -> tuple[int, int]:
+def server_time(client: Redis, key: str) -> tuple[int, int]:
     """Return the time by the clock that scripts on this key use: seconds and microseconds.
 
     Raises:

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 
 class MoveFailed(LedgerError):
-    """A run could not be moved. It is where it was, nothing is lost, and the same command goes on."""
+    """A run could not be moved. It is where it was, nothing is lost, and the same command continues the move."""
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def leaving(ledger: Redis, run: str) -> Leaving | None:
-    """Return what a ledger says of a run whose move has begun and not ended; None if it says nothing."""
+    """Return what a ledger says about a run whose move has begun and not ended; None if it says nothing."""
     raw = read_value(ledger, moving_key(run))
     if raw is None or ledger.ttl(moving_key(run)) != -1:
         return None
@@ -69,7 +69,7 @@ def move_run(source: Redis, target: Redis, run: str, to: str) -> int:
         RunHeld: when a host is active on it, or it is on its way to another place.
         RunExists: when the target has a run of this name.
         MoveFailed: when a copy differs from its key.
-        RedisError: when a ledger cannot be reached; a second call goes on.
+        RedisError: when a ledger cannot be reached; a second call continues the move.
     """
     said = leaving(source, run)
     if said is None and incarnation_of(source, run) is None and incarnation_of(target, run) is not None:

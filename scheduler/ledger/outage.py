@@ -1,4 +1,4 @@
-"""Outages of the ledger: wait until it answers, or go on without it and write afterwards.
+"""Outages of the ledger: wait until it answers, or continue without it and write afterwards.
 
 An outage is more than a server that is gone: one that stalls, loads its data, has reached `maxmemory` or cannot write
 to its disk takes a step as a whole or not at all, and the same bytes can be sent again (see `lua/fence.lua`).

@@ -98,7 +98,7 @@ class Presence:
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
     def start(self) -> None:
-        """Give the first sign, then go on in the thread."""
+        """Send the first sign, then continue in the thread."""
         if self._renewed():
             self._thread.start()
 

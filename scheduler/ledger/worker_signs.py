@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.facts import SCHEMA
-from cogitate.scheduler.ledger.connect import clock_of, read_hash
+from cogitate.scheduler.ledger.connect import read_hash, server_time
 from cogitate.scheduler.ledger.keys import WORKERS
 from cogitate.scheduler.ledger.presence import HostProcess, exists, is_here
 
@@ -266,5 +266,5 @@ def forget_workers(client: Redis) -> None:
 
 
 def _now(client: Redis) -> int:
-    seconds, microseconds = clock_of(client, WORKERS)
+    seconds, microseconds = server_time(client, WORKERS)
     return seconds * _SECOND + microseconds

@@ -173,7 +173,7 @@ class Cadence:
 
 
 def _heeding(kinds: Iterable[Kind], entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> Sequence[object]:
-    """Return what each kind says of an observed entry."""
+    """Return what each kind says about an observed entry."""
     return [kind.heeds(entry, stream, world, minute) for kind in kinds]
 
 

@@ -1,11 +1,10 @@
-"""The commits of finished ticks, and how a host leaves its run after an error.
+"""The commits of finished ticks.
 
-Commits may be under way while their host continues: the replies are read when a later tick needs them.
+They may be under way while their host continues: the replies are read when a later tick needs them.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
@@ -13,10 +12,9 @@ from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
-import structlog
 from redis.exceptions import RedisError
 
 from cogitate.memory.clock import DAY, day_of
@@ -113,7 +111,7 @@ class Committer:
     """The commits of a run's finished ticks, some of which may be under way.
 
     Args:
-        restored: where the run stands.
+        restored: the position of the run.
         collector: publishes hints for new jobs, as soon as the ledger has them.
     """
 
@@ -191,7 +189,7 @@ class Committer:
         """Wait for the next reply, and return the ticks that are committed; none if all were read before.
 
         Raises:
-            Fenced, LedgerUnavailable: when they were not committed; the run stands where it did before them.
+            Fenced, LedgerUnavailable: when they were not committed; the run is where it was before them.
         """
         self._send_held()
         if not self._sent:
@@ -286,31 +284,3 @@ def ticks_of_ended_window(facts: Facts, window: str, number: int, named: Collect
     if kept_until >= number or any(first <= tick <= last for tick in named):
         return None
     return first, last
-
-
-log = structlog.get_logger()
-
-SAID_SOON = 2.0  # seconds that a failing host may take to inform its ledger
-
-
-def let_go(
-    ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"], sent: Future[Any] | None = None
-) -> None:
-    """Tell the ledger how a host that meets an error leaves its run, if it answers soon; raise nothing.
-
-    Args:
-        sent: the reply to a commit that is under way, which comes first.
-    """
-
-    def say() -> None:
-        if sent is not None:
-            with suppress(Exception):  # there is an error already: this one would hide it
-                sent.result()
-        try:
-            ledger.let_go(status)
-        except (RedisError, LedgerError, OSError) as error:  # as above
-            log.info("run.left_unsaid", run=ledger.run, error=f"{type(error).__name__}: {error}"[:200])
-
-    saying = threading.Thread(target=say, name="leaving", daemon=True)
-    saying.start()
-    saying.join(SAID_SOON)

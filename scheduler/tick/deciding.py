@@ -72,7 +72,7 @@ class Deciding:
         return not self._pending
 
     def ends(self) -> list[JobEnd]:
-        """Return the ends of the jobs, now that all have; the body goes on in the tick of the last boundary."""
+        """Return the ends of the jobs, once all are known; the body continues in the tick of the last boundary."""
         if self._ends:
             self._loop.ticks.seen()
         return [end for _, end in sorted(self._ends.items())]

@@ -1,4 +1,4 @@
-"""Figures of ticks for people, which decide nothing: ended jobs, counted and logged, and a bounded history for charts.
+"""A bounded history of the figures of ticks, for charts; no decision depends on it.
 
     history  hash  "t<tick>" -> figures of a tick, of the newest `KEPT_TICKS`;
                    "h<hour>" -> those of an hour of game time, of the newest `KEPT_HOURS`
@@ -14,18 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
-import structlog
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.budget.budget import limit_of_cell
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.engine.open_jobs import OpenJobs
-from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.intake.kind_effects import PROMPT_FAILED
 from cogitate.scheduler.journal.lines import Core, TickNotes, reason_of
 from cogitate.scheduler.journal.run_totals import spending
-from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
 
@@ -260,84 +255,3 @@ def thinned(points: Sequence[Figures]) -> list[Figures]:
         else:
             found.append(point)
     return found
-
-
-log = structlog.get_logger()
-
-MOST_OWNERS = 10  # that a log line names
-
-
-class EndedJobs:
-    """The jobs of a run that have ended in this process."""
-
-    def __init__(self, run: str) -> None:
-        self.counts: Counter[tuple[str, str, str]] = Counter()  # by kind, source and reason
-        self._run = run
-        self._refused: set[str] = set()  # kinds whose refused effects the log already has
-        self._failed: set[str] = set()  # kinds whose faults when they are asked the log already has
-        self._dropped: set[tuple[str, str]] = set()  # kinds and reasons of dropped requests that the log already has
-
-    def note(self, finished: FinishedTick) -> None:
-        """Count the jobs that a tick ends, and log what it lost or refused."""
-        core, notes = finished.core, finished.notes.ended
-        self.counts.update(
-            (ended.key.kind, note.source, ended.reason) for ended, note in zip(core.ended, notes, strict=True)
-        )
-        self.counts.update(
-            (decided.key.kind, "none", reason_of(decided.refused))
-            for decided in core.decided
-            if decided.decision in ("deferred", "dropped")
-        )
-        self._warn_of_dropped(core)
-        for loss in finished.losses():
-            log.warning(loss.name, run=self._run, tick=core.tick, owner=loss.owner, amount=loss.amount)
-        for note in notes:
-            if note.refusal and note.failure != PROMPT_FAILED and note.key.kind not in self._refused:
-                self._refused.add(note.key.kind)
-                log.warning(
-                    "job.effects_refused",
-                    run=self._run,
-                    tick=core.tick,
-                    kind=note.key.kind,
-                    owner=note.key.owner,
-                    why=note.refusal,
-                )
-        for fault in finished.faults:
-            if fault.kind not in self._failed:
-                self._failed.add(fault.kind)
-                log.warning(
-                    "kind.failed", run=self._run, tick=core.tick, kind=fault.kind, owner=fault.owner, why=fault.why
-                )
-
-    def _warn_of_dropped(self, core: Core) -> None:
-        """Log the first job of a kind that a slow model, or a limit of a day or the run, drops.
-
-        A limit of a tick has room again with the next one, so each tick names those that it dropped, for those who ask.
-        """
-        of_tick: dict[tuple[str, str], list[str]] = {}  # owners by limit and kind
-        for decided in core.decided:
-            refused, kind = decided.refused, decided.key.kind
-            if decided.decision == "dropped" and refused.startswith("tick:"):
-                of_tick.setdefault((limit_of_cell(refused), kind), []).append(decided.key.owner)
-            lasting = refused == TOO_SLOW or refused.startswith(("day:", "run:"))
-            if decided.decision == "dropped" and lasting and (kind, reason_of(refused)) not in self._dropped:
-                self._dropped.add((kind, reason_of(refused)))
-                log.warning(
-                    "job.dropped",
-                    run=self._run,
-                    tick=core.tick,
-                    kind=kind,
-                    owner=decided.key.owner,
-                    why=limit_of_cell(refused) if " " in refused else refused,
-                    then="dropped jobs have no result; cogitate status counts them",
-                )
-        for (limit, kind), owners in of_tick.items():
-            log.info(
-                "tick.limit_reached",
-                run=self._run,
-                tick=core.tick,
-                limit=limit,
-                kind=kind,
-                dropped=len(owners),
-                owners=owners[:MOST_OWNERS],
-            )

@@ -118,7 +118,7 @@ class Following:
         )
 
     def conditions_after(self, tick: int) -> Conditions | None:
-        """Return the settings and templates that begin to hold after a tick; None: those before it go on."""
+        """Return the settings and templates that begin to hold after a tick; None: those before it stay in force."""
         return self._origin.conditions_after(tick) if self._origin is not None and tick else None
 
     def begin(self, conditions: Conditions, tick: int, digest: str) -> None:

@@ -78,7 +78,7 @@ def keep(
     collections: FullCollections | None,
     work_ahead: Callable[[int, Callable[[], float], int], None],
 ) -> None:
-    """Wait until the tick after this one is due, and do meanwhile what its boundary would otherwise have to do.
+    """Wait until the tick after this one is due, and do work for its boundary meanwhile.
 
     Args:
         interrupted: ends the wait.

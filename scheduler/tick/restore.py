@@ -24,8 +24,10 @@ from cogitate.scheduler.engine.part import Part
 from cogitate.scheduler.engine.run_data import LoopState, Streams
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.journal.checkpoint import load_base, load_checkpoint_streams
-from cogitate.scheduler.journal.history import check_kind_wrote, pass_journal, redo
+from cogitate.scheduler.journal.history import pass_journal
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.journal.run_totals import RunTotals, wrong_facts
+from cogitate.scheduler.journal.unreadable_entries import check_kind_wrote
 from cogitate.scheduler.ledger.connect import why_keys_vanish
 from cogitate.scheduler.ledger.errors import LedgerError, RunAltered, RunUnreadable
 from cogitate.scheduler.ledger.ledger import HostLedger, Value, Write
@@ -156,7 +158,7 @@ def _unlike_journal(store: RunStore, state: RunState, tick: int) -> Iterator[str
     """Yield the parts of the state that differ from the state that the journal implies."""
     base = load_base(store)
     totals = base.totals if base is not None else RunTotals()
-    streams = load_checkpoint_streams(store, base) if base is not None else {}
+    streams = load_checkpoint_streams(store, base)
     for passed in pass_journal(store, totals.tick + 1, tick):
         redo(passed.line, streams)
         totals.add(passed.line)

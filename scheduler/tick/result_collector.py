@@ -5,7 +5,7 @@ those that still wait in the broker.
 
 Only the host expires a lease: after it has seen the same token and the same heartbeat of that worker for `lease`
 seconds of its monotonic clock. A resumed host starts every lease anew. No TTL, no wall clock and no clock of Redis
-decides anything. While the ledger is away, workers cannot send heartbeats, so leases stand still.
+decides anything. While the ledger is away, workers cannot send heartbeats, so leases do not run out.
 
 There may be no workers. After a boundary has waited its full time without any activity (a claim, a heartbeat, a
 result), later boundaries do not wait until there is some.

@@ -1,14 +1,25 @@
-"""Whether a loop continues: what ends its run, or makes its host leave it to be resumed."""
+"""How a run ends for its host: at its last tick, or because the host leaves it to be resumed."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from typing import Literal
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, Literal
+
+import structlog
+from redis.exceptions import RedisError
 
 from cogitate.scheduler.engine.run_state import RunState
+from cogitate.scheduler.ledger.errors import LedgerError
+from cogitate.scheduler.ledger.ledger import HostLedger
 from cogitate.scheduler.tick.result_collector import ResultCollector
 from cogitate.scheduler.tick.world_calls import WorldCalls
+
+log = structlog.get_logger()
+
+SAID_SOON = 2.0  # seconds that a failing host may take to inform its ledger
 
 
 class RunEnd(ABC):
@@ -49,7 +60,7 @@ class RunEnd(ABC):
 
     @property
     def _status(self) -> Literal["finished", "stopped", "cancelled"]:
-        """Return the status in which this host leaves the run where it stands."""
+        """Return the status in which this host leaves the run now."""
         if self.state.steering.mode == "cancelled":
             return "cancelled"
         return "finished" if self._at_end else "stopped"
@@ -57,3 +68,26 @@ class RunEnd(ABC):
     @property
     def _at_end(self) -> bool:
         return self.state.due.last is not None and self.tick >= self.state.due.last
+
+
+def let_go(
+    ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"], sent: Future[Any] | None = None
+) -> None:
+    """Tell the ledger how a host that meets an error leaves its run, if it answers soon; raise nothing.
+
+    Args:
+        sent: the reply to a commit that is under way, which comes first.
+    """
+
+    def say() -> None:
+        if sent is not None:
+            with suppress(Exception):  # there is an error already: this one would hide it
+                sent.result()
+        try:
+            ledger.let_go(status)
+        except (RedisError, LedgerError, OSError) as error:  # as above
+            log.info("run.left_unsaid", run=ledger.run, error=f"{type(error).__name__}: {error}"[:200])
+
+    saying = threading.Thread(target=say, name="leaving", daemon=True)
+    saying.start()
+    saying.join(SAID_SOON)

@@ -384,7 +384,7 @@ def _related(related: object) -> dict[str, str | tuple[str, ...]]:
     """Return what an event of the story concerns.
 
     Raises:
-        InputError: naming the key whose value is no id and no list of ids.
+        InputError: naming the key whose value is neither an id nor a list of ids.
     """
     if not isinstance(related, Mapping) or len(related) > MAX_RELATED:
         raise InputError(f"related is {quoted(related)}: give a dict of ids, such as {{'quest_id': 'q7'}}")

@@ -39,7 +39,7 @@ class Turn(Protocol):
 
 
 class WorldChanges:
-    """The changes of one run, by their ticks. One that cannot be made is logged and counted, and the run goes on."""
+    """The changes of one run, by their ticks. One that cannot be made is logged and counted, and the run continues."""
 
     def __init__(self, state: RunState, changes: Iterable[WorldChange] = ()) -> None:
         self._state = state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cogitate.memory.clock import DAY, clock_time, day_of
-from cogitate.memory.summaries.conversations import format_list
+from cogitate.memory.language.sentences import all_of
 from cogitate.simulation.town.perception import Seen, thought
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Meeting, State, warm
@@ -63,7 +63,7 @@ def _settle(setting: Setting, state: State, appointment: Meeting, minute: int) -
     def names(owners: list[str]) -> str:
         listed = [setting.name(o) for o in owners[:MAX_NAMED]]
         rest = len(owners) - len(listed)
-        return format_list([*listed, f"{rest} more"] if rest else listed)
+        return all_of([*listed, f"{rest} more"] if rest else listed)
 
     if appointment.host:
         if appointment.host in missed:

@@ -148,7 +148,7 @@ class Town(SteppedWorld):
         """Continue from a dump of a town with the same seed and number of agents.
 
         Raises:
-            ValueError: if it is no such dump.
+            ValueError: if it is not such a dump.
         """
         state = read_dump(data, State, "a town")
         here = (self._state.seed, self._state.agents)

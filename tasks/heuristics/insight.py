@@ -24,6 +24,7 @@ from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentence
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.tasks.heuristics.closing import is_closed, is_past
+from cogitate.tasks.heuristics.deeds import is_deed, with_deeds_joined
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.period import read_theme, tellable
 from cogitate.tasks.heuristics.pressing import did, is_answered
@@ -41,7 +42,7 @@ MOST_CENTRAL = 3  # sentences beside the typed finding
 READ_AGAIN = 4  # reflections of which nothing is told again
 GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
 _ALIKE = 0.8  # share of the words of the shorter of two sentences that both have
-_IS = re.compile(r"(?:[^\s.,;:]+ ){1,6}(?:is|are) ")  # opens a note of a state
+_IS = re.compile(r"(?:[^\s.,;:]+ ){1,6}(?:is |are |was \w+ing\b)")  # opens a note of a state
 _OUTSTANDING = 2.0  # standard deviations of importance above the mean of a period
 
 
@@ -75,12 +76,13 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
             break
         near = centre.nearest(told, 0.0 if centre is outstanding else half)
         notable = (pair for pair in near if not chosen or _is_notable(recalled, pair[1]))
-        found = next(_told(recalled, notable, fresh), None)
+        found = next(_told(recalled, notable, fresh, with_scenery=not chosen), None)
         if found is not None:
             nearness, sentence, text = found
             chosen.append(Finding(text, (sentence.number,)))
             told |= sentence.part.stems
             half = half or nearness / 2
+    chosen = with_deeds_joined(recalled, chosen)
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
@@ -131,23 +133,24 @@ def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list
 
 
 def _told(
-    recalled: Recalled, near: Iterable[tuple[float, Sentence]], fresh: _Fresh
+    recalled: Recalled, near: Iterable[tuple[float, Sentence]], fresh: _Fresh, with_scenery: bool
 ) -> Iterator[tuple[float, Sentence, str]]:
     """Yield the sentences that were not told yet, each as it is told: scenery and what does not stand alone last."""
     others: list[tuple[float, Sentence]] = []
 
     def alone() -> Iterator[tuple[float, Sentence]]:
         for nearness, sentence in near:
-            if _stands(sentence.part.text) and not _is_scenery(recalled, sentence):
+            is_scenery = _is_scenery(recalled, sentence)
+            if _stands(sentence.part.text) and not is_scenery:
                 yield nearness, sentence
-            else:
+            elif with_scenery or not is_scenery:
                 others.append((nearness, sentence))
 
     for nearness, sentence in chain(alone(), others):
         entry, said = recalled.by_number[sentence.number], sentence.part.text
         if not _is_courteous(recalled, entry, said) and not _is_stale(recalled, entry, said):
             text = tell(recalled, entry, said)
-            if fresh(text, sentence.part.stems, sentence.importance):
+            if fresh(text, sentence.part.stems, sentence.importance, is_deed=is_deed(recalled, entry, text)):
                 yield nearness, sentence, text
 
 
@@ -162,12 +165,14 @@ def _stands(sentence: str) -> bool:
 
 
 def _is_scenery(recalled: Recalled, sentence: Sentence) -> bool:
-    """Return whether a sentence only notes how a thing is at the time, which may be another when it is told."""
+    """Return whether a sentence only notes how a thing is, or what another is doing, when it was seen."""
     entry = recalled.by_number[sentence.number]
     if is_dialogue(entry) or sentence.importance >= GRAVE or not _IS.match(entry.text):
         return False
-    is_of_people = any(name.partition(" ")[0] in entry.text for name in recalled.names.values())
-    return not is_of_people and not tells_trouble(entry.text, recalled.language)
+    opening = _IS.match(tell(recalled, entry, entry.text))  # no more of a note of a talk
+    if opening is None or opening[0].startswith((recalled.name.partition(" ")[0], "I ")):
+        return False
+    return not tells_trouble(entry.text, recalled.language)
 
 
 def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
@@ -196,14 +201,18 @@ class _Fresh:
     def __init__(self, recalled: Recalled) -> None:
         told = [read(e.text).parts for e in recalled.before if e.type == "reflection"]
         self._ever = {normal(part.text) for parts in told for part in parts}
+        self._wholes = [part.stems for parts in told for part in parts]
         self._told: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 
-    def __call__(self, text: str, words: Set[str], importance: float = 0.0) -> bool:
+    def __call__(self, text: str, words: Set[str], importance: float = 0.0, *, is_deed: bool = False) -> bool:
         """Return whether a text is not told yet, and take it as told.
 
         Args:
             words: the stems of what it tells; without them, only the same text is the same.
+            is_deed: it may have been told as a part of a sentence.
         """
+        if is_deed and any(words <= whole for whole in self._wholes):
+            return False
         said = {normal(sentence) for sentence in split_sentences(text)}
         if said <= self._ever:
             return False

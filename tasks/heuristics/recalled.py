@@ -71,6 +71,11 @@ class Recalled:
         """Return whether the owner's notes call it "I" more often than by its name."""
         return sum(told.says_i for told in self.told) > 0
 
+    @property
+    def me(self) -> str:
+        """Return what its owner is called where an insight tells of it: "I", or its name."""
+        return "I" if self.says_i else self.name
+
     def of(self, subject: str) -> str:
         """Return the name of somebody or of a place."""
         return resolve_name(subject, self.names)
@@ -89,8 +94,9 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     line, said = recalled.told_by_number[entry.number].line, shorten(sentence, MOST_QUOTED)
     language = language_of(sentence, recalled.language)
     if not line.speaker:
-        me = "I" if recalled.says_i else recalled.name
-        noted = language.noted(said, me, recalled.name, recalled.names.values(), partial(_doers, recalled, entry))
+        noted = language.noted(
+            said, recalled.me, recalled.name, recalled.names.values(), partial(_doers, recalled, entry)
+        )
         noted = anchor_days(noted, entry.minute)
         return noted if has_end(noted) else with_end(noted)
     is_dated = anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute)

@@ -30,8 +30,8 @@ from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.run_data import WorldTurn
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import TickNotes, read_line, write_line
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.ledger.claims import Result
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
 from cogitate.tasks.registry import kind_of, kinds

@@ -1,8 +1,8 @@
 """The parts of a prompt that rules compare with an answer, and whether a text is about what they show.
 
-Nothing here depends on a language. The instructions are a sample of theirs: what they say themselves tells nothing
-about the memories. A text and memories can be compared if they are in one script and both have many words of the
-instructions, or neither does.
+Nothing here depends on a language. The instructions serve as a sample of theirs; their own words say nothing about the
+memories. A text can be compared with memories if both are in one script, and if both or neither have many words of the
+instructions.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class PromptContent:
 
     @_Once
     def not_names(self) -> frozenset[str]:
-        """Return the capitalised words that are no name to take up: the instructions', and any that occur otherwise."""
+        """Return the capitalised words that are not names: the instructions', and any that also occur in lower case."""
         others = (word.capitalize() for word in _LETTERS.findall(self._without_people) if word.islower())
         return frozenset((*_LETTERS.findall(self.instructions), *map(str.capitalize, self.vocabulary), *others))
 
@@ -125,7 +125,7 @@ def name_of(text: str) -> str:
     return letters if letters.isascii() else "".join(c for c in letters if not unicodedata.combining(c))
 
 
-_CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is no name
+_CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is not a name
 _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
 _LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
 _ENOUGH = 2  # shared words of content; a name counts for two
@@ -138,7 +138,7 @@ _HEAVY = re.compile("[\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 0) -> bool:
     """Return whether a text is about the shown texts or people, or cannot be compared with them.
 
-    The character's own name tells nothing, and no more does what the instructions say of it.
+    The character's own name does not count, nor does what the instructions say about the character.
 
     Args:
         least: the words of content from which a text is compared.

@@ -1,12 +1,12 @@
-"""This process as a caller of endpoints: what its calls hold there is its own, and free for others once it is missed.
+"""Keeps what the calls of this process hold at endpoints, and lets other processes release it if this one dies.
 
-A call may hold a slot, a place in a queue, or the one try of what is set aside. Its token names the process, and while
-any call of the process waits or is in flight, a thread says every few seconds that the process lives. Whoever asks next
-frees what a process holds that was not heard (`workers/lua/callers.lua`).
+A call may hold a slot, a place in a queue, or the only try of an endpoint or model that is set aside. Its token names
+the process. While a call of the process waits or is in flight, a thread reports every few seconds that the process is
+alive. Once the reports stop, the next caller releases what the process holds (`workers/lua/callers.lua`).
 
-A process that was only slow or cut off counts its calls in flight again when it returns, so no further call is admitted
-until there is room; a call ends under its own token, so it can free nothing that is another's. What a call holds that
-ends while Redis is away is free once it is back.
+A process that was only slow or disconnected counts its calls in flight again when it is back, and no further call is
+admitted until there is room. A call releases only what its own token holds. If a call ends while Redis is away, what it
+holds is released once Redis is back.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ class Caller:
         self._renew = renew
         self._name = new_nonce()
         self._held: dict[str, Held] = {}
-        self._ended: dict[str, str] = {}  # token of a call that has ended, while Redis may not know -> its endpoint
+        self._ended: dict[str, str] = {}  # ended calls of which Redis may not know: token -> endpoint
         self._heard_at: set[str] = set()  # endpoints that may know this caller
         self._changed = threading.Condition()
         self._idle = self._closed = False
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
 
     def new_token(self) -> str:
         """Return the token of a new call."""
         return f"{self._name}:{new_nonce()}"
 
     def hold(self, token: str, held: Held) -> None:
-        """Say that this process lives until the call with this token is forgotten."""
+        """Report this process as alive until the call with this token is forgotten."""
         with self._changed:
             if self._closed:
                 return
@@ -68,8 +68,7 @@ class Caller:
     def _wake(self) -> None:
         if self._idle:
             self._changed.notify()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
+        if self._thread.ident is None:
             self._thread.start()
 
     def forget(self, token: str) -> None:
@@ -89,7 +88,7 @@ class Caller:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        if self._thread is not None:
+        if self._thread.ident is not None:
             self._thread.join()
         for endpoint in self._heard_at:
             self._run_script(endpoint, ["gone", self._name])
@@ -115,7 +114,7 @@ class Caller:
                     del self._ended[token]
 
     def _say(self, endpoint: str, held: dict[str, Held]) -> None:
-        """Say that this process lives, and have its calls in flight hold again what was freed in the meantime."""
+        """Report this process as alive; its calls in flight take back what was released in the meantime."""
         args: list[str | int | float] = ["heard", self._name, max(one.cap for one in held.values())]
         for token, one in held.items():
             if one.free_at:

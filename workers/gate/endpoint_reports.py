@@ -1,13 +1,13 @@
-"""Calls of endpoints: the permission for each, the report of how it ended, and what that says of the endpoint.
+"""The permission for each call to an endpoint, the report of how the call ended, and what it says about the endpoint.
 
 One thread per process sends the reports to Redis in batches, so that no caller waits for them. Reports that affect
 other calls (a failure, a slot or tokens to return) leave at once; those of successful calls at an endpoint without
-limits are merged and leave a few times a second. Reports are lost with a killed worker, and while Redis is away, which
-leaves the counters and the breaker slightly stale: spending is in the ledger.
+limits are merged and leave a few times a second. Reports are lost if the worker is
+killed or Redis is away. The counters and the breaker are then slightly off; spending is not, since the ledger has it.
 
-The class of a failure is a guess from its status and words. What decides is which calls fail (`leave.lua`): a refusal
-sets its model aside once different prompts have met it and none succeeded, and the endpoint once that holds of a second
-model. So a prompt that an endpoint refuses costs its own job only, and a model that a key may not use only its jobs.
+The class of a failure is a guess from its status and words. The evidence decides (`leave.lua`): a
+model is set aside once it has refused different prompts and answered none, the endpoint once a second model has. So a
+refused prompt costs its own job only, and a model that the key may not use costs only the jobs that ask it.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Reports:
 
     Args:
         leave: the script `leave`.
-        lost: is told the calls whose report did not reach Redis, or may not have.
+        lost: called with the calls whose report may not have reached Redis.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Reports:
         self._urgent = False
         self._closed = False
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
 
     def add(self, report: Report) -> None:
         """Queue a report; the thread sends it soon."""
@@ -152,8 +152,7 @@ class Reports:
             self._urgent |= not report.is_plain
             if self._urgent or len(self._waiting) == 1:  # the first report that is not urgent starts the interval
                 self._changed.notify()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
+            if self._thread.ident is None:
                 self._thread.start()
 
     def send(self, report: Report) -> None:
@@ -165,7 +164,7 @@ class Reports:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        if self._thread is not None:
+        if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:

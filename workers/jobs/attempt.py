@@ -188,7 +188,7 @@ class Attempts:
         return self._degrade(kind, claim, PROMPT_FAILED, refusal=why)
 
     def after_fault(self, claim: Claim, spent: Cost, error: Exception, *, unreported: bool = False) -> AttemptOutcome:
-        """Return the heuristic's result after an unexpected exception, which every further claim would meet again.
+        """Return the heuristic's result after an unexpected exception, which another attempt would raise again.
 
         Args:
             spent: what the attempt cost, or the full reservation if that is unknown.
@@ -208,7 +208,7 @@ class Attempts:
         result: Result | None = None,
         inputs: str = "",
     ) -> AttemptOutcome:
-        """Return the heuristic's result; `result` tells of the call that failed, None: no model was asked."""
+        """Return the heuristic's result; `result` is that of the failed call, None if no model was asked."""
         log.warning("job.degraded", job=claim.job.id, failure=failure)
         made = self._without_model(kind, claim, halved=split_failure(failure)[0] in HALVED)
         result = replace(

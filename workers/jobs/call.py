@@ -53,7 +53,7 @@ class CachedQuestion(NamedTuple):
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
-        as_json = encode_basestring_ascii  # what `json.dumps` makes of a text
+        as_json = encode_basestring_ascii  # as `json.dumps` encodes a text
         sent = [as_json(self.endpoint), as_json(self.model), json.dumps(self.seed)]
         sent += [as_json(self.system), as_json(self.user)]
         sent += [_schema_as_json(self.answer, self.enforced), str(self.output_cap)]
@@ -93,7 +93,7 @@ def _schema_as_json(answer: type[BaseModel], enforced: tuple[Constraint, ...]) -
     return json.dumps(narrowed_schema(answer, enforced))
 
 
-BATCHED = "batched"  # why there is no answer yet: a batch has the request, and a worker is given the job again with it
+BATCHED = "batched"  # no answer yet: a batch has the request, and a worker gets the job again with its answer
 
 
 class BatchAnswer(NamedTuple):
@@ -113,7 +113,7 @@ class Call(NamedTuple):
     model: Model
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
-    question: CachedQuestion  # everything that is sent to the model, but for the service tier
+    question: CachedQuestion  # everything that is sent to the model, except the service tier
     service_tier: str = ""  # to ask in; "": as the model's parameters say
 
     @classmethod

@@ -78,7 +78,7 @@ class CallSpans:
 
     @contextmanager
     def embeddings(self, model: EmbeddingModel) -> Iterator[CallOutcome]:
-        """Keep a span of a request for vectors open for a block, which tells what it came to."""
+        """Keep a span of a request for vectors open for a block, which sets the outcome."""
         with self._span("embeddings", model.model, model.endpoint, {}) as outcome:
             yield outcome
 

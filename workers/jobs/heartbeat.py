@@ -21,7 +21,7 @@ class Heartbeat:
         self._interval = interval
         self._active: Counter[tuple[str, str]] = Counter()
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._closed = False
 
     @contextmanager
@@ -31,8 +31,7 @@ class Heartbeat:
             if not self._active:
                 self._changed.notify()
             self._active[run, incarnation] += 1
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+            if self._thread.ident is None:
                 self._thread.start()
         try:
             yield

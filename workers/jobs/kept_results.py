@@ -39,7 +39,7 @@ class KeptResults:
         self._claims, self._interval = claims, interval
         self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by job id
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._run, name="kept-results", daemon=True)
 
     def keep(self, claim: Claim, result: Result, used: Cost) -> None:
         """Keep a result until its job has ended."""
@@ -49,8 +49,7 @@ class KeptResults:
             self._kept.move_to_end(job_id)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="kept-results", daemon=True)
+            if self._thread.ident is None:
                 self._thread.start()
             self._changed.notify()
 

@@ -237,7 +237,7 @@ class Runner:
 
 
 def _note_attempt(span: SpanOutcome, settled: Settled, result: Result | None, used: Cost, failure: str) -> None:
-    """Note in its span what an attempt came to."""
+    """Record an attempt's outcome in its span."""
     span.error = failure_class(failure)
     span.attributes |= {
         "cogitate.settled": settled,

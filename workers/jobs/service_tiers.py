@@ -10,7 +10,7 @@ A first attempt is asked in flex if its answer may come later than one in the st
 * A host that waits at its boundaries loses nothing but time by the clock: the time left is what it waits.
 * Otherwise the pace is measured, from the ticks at which jobs of the run were claimed.
 
-Flex has this time, within the attempt's deadline, but for what the standard tier needs. If the provider refuses flex at
+Flex gets this time, within the attempt's deadline, less what the standard tier needs. If the provider refuses flex at
 no charge (no capacity, not for this model, an unknown parameter), the same attempt asks in the standard tier. A flex
 request that runs out of its time may have been charged, so the next attempt asks in the standard tier and reserves
 again. Neither counts towards the endpoint's breaker. After a refusal the process skips flex for a while.
@@ -48,7 +48,7 @@ log = structlog.get_logger()
 
 
 def marked(answer: ModelAnswer) -> ModelAnswer:
-    """Return the answer to a flex request, its failure marked as one of the tier if it may be."""
+    """Return the answer to a flex request, its failure marked if the tier may have caused it."""
     failure = answer.failure
     if failure is None or failure.kind not in _OF_CAPACITY | _OF_REQUEST:
         return answer

@@ -8,7 +8,7 @@ model, seed, parameters, prompt, schema and the job's tick, kind, owner, ordinal
 asks twice has two answers, and a repetition of the run finds each of them, in any order. Unusable answers are stored as
 well, because the repaired ones depend on them. A call without an answer is not stored.
 
-The *record* has what each attempt of a run's jobs asked and what came of it (`record = true`), never in a log. It is
+The *record* holds the prompt of each attempt and its outcome (`record = true`), which no log shows. It is
 kept in keys of the run, so `cogitate delete` removes it. A fork copies the usable answers of its source's record: a job
 that differs from the source's, but asks what one there asked, gets that answer without a call.
 """
@@ -28,7 +28,7 @@ from redis.typing import EncodableT
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.claims import Claim
-from cogitate.scheduler.ledger.connect import clock_of
+from cogitate.scheduler.ledger.connect import server_time
 from cogitate.scheduler.ledger.keys import RESPONSES, incarnation_key
 from cogitate.scheduler.ledger.recorded_answers import MOST_ANSWER, RecordedAnswer
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -77,7 +77,7 @@ class KeptTexts:
     def find(self, keys: Sequence[str], fields: Sequence[str]) -> list[bytes | None]:
         """Return the texts under these fields; None for each that is missing or expired."""
         try:
-            seconds, micros = clock_of(self._client, keys[0])
+            seconds, micros = server_time(self._client, keys[0])
             with self._client.pipeline(transaction=False) as pipe:
                 for field in fields:
                     pipe.hget(keys[0], field)
@@ -158,7 +158,7 @@ def _response_field(job: Job, question: CachedQuestion) -> str:
 
 
 class AnswerRecord:
-    """The record of a worker's prompts and what came of them."""
+    """The record of a worker's prompts and their outcomes."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         self._client = client

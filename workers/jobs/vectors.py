@@ -72,7 +72,7 @@ class Vectors:
         return RunVectors(RunStore.of(self._client, run, claim.incarnation), run, model.model)
 
     def compute(self, model: EmbeddingModel, texts: Sequence[str], size: int, deadline: float) -> Embedded:
-        """Return the vectors of texts, as far as there are any: in this process, or from the model's endpoint.
+        """Return the vectors of texts that can be computed, in this process or by the model's endpoint.
 
         Args:
             size: the dimensions that they must have; 0: as many as the first.
@@ -161,7 +161,7 @@ class JobVectors:
         self.claim = msgspec.structs.replace(claim, case=replace(claim.case, job=job, similarity=self.similarity))
 
     def similarity(self, query: str, entries: Sequence[Entry]) -> Mapping[int, float]:
-        """Return the similarity of entries to a query by number, as far as there are vectors."""
+        """Return the similarity to a query of each entry that has a vector, by its number."""
         if query not in self._known:
             self._known[query] = self._found(query, entries)
             self._hybrid |= bool(self._known[query])
@@ -191,7 +191,7 @@ class JobVectors:
         return similarities(asked, entries, found)
 
     def _completed(self, found: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
-        """Return the vectors of texts with those that were missing, as far as the reservation goes, and keep these."""
+        """Compute and keep the missing vectors that the reservation pays for; return all."""
         left, missing = MOST_TOKENS - self._tokens, list[str]()
         for text in (text for text, vector in found.items() if vector is None):
             left -= estimate_tokens(text)

@@ -30,11 +30,11 @@ _TAG = "cogitate"  # the field of a batch's metadata by which it is found again
 
 
 class BatchRefused(CogitateError):
-    """An endpoint does not take a batch: it has none of it."""
+    """An endpoint refused a batch, and has nothing of it."""
 
 
 class BatchUnknown(CogitateError):
-    """It is not known what came of a request about a batch."""
+    """The outcome of a request about a batch is unknown."""
 
 
 class BatchStatus(NamedTuple):
@@ -47,7 +47,7 @@ class BatchStatus(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Return whether answers may still come. An unknown status is none at which a batch has ended."""
+        """Return whether answers may still come. A batch with an unknown status is open."""
         return self.status not in ENDED
 
 
@@ -155,7 +155,7 @@ class BatchFiles:
                     yield found
 
     def remove(self, status: BatchStatus) -> None:
-        """Delete the files of a batch that has ended, as far as the endpoint can."""
+        """Delete the files of a batch that has ended, if the endpoint can."""
         for file in filter(None, (status.input, *status.files)):
             self._delete(file)
 
@@ -172,7 +172,7 @@ class BatchFiles:
 
     @contextlib.contextmanager
     def _client(self) -> Iterator[Any]:
-        """Yield a client whose errors are all `BatchUnknown`, but for those that its user expects."""
+        """Yield a client whose errors are all `BatchUnknown`, except those that the block handles."""
         import openai
 
         try:

@@ -76,7 +76,7 @@ class Redaction:
 
 
 CONNECT_TIMEOUT = 10.0  # seconds
-UNREACHABLE = 3.0  # seconds without a connection; TCP has then sent three packets in vain (RFC 6298: after 1 s and 3 s)
+UNREACHABLE = 3.0  # seconds without a connection; TCP has then sent three packets (RFC 6298: again after 1 s and 3 s)
 _OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # what a refused parameter may look like
 _KEPT = frozenset({"service_tier"})  # parameters on which the price of a call depends
 _CLOSED = Failure(kind="connection", detail="closed")
@@ -192,7 +192,7 @@ class ModelClient:
     def read_batched(
         self, completion: bytes, prompt: Prompt, *, model: Model, max_output_tokens: int, size: int
     ) -> ModelAnswer:
-        """Return the answer that a batch file has to a request of so many bytes."""
+        """Return the answer in a batch file to a request of this many bytes."""
         reply = replace(read_completion(completion, {}), service_tier=BATCH)
         if reply.usage is not None and not is_possible(reply.usage, size):
             reply = replace(reply, usage=None)
@@ -304,7 +304,7 @@ class ModelClient:
 
 
 def _answer(reply: Reply, charge: Charge, value: BaseModel | None, failure: Failure | None) -> ModelAnswer:
-    """Return what came of a question, with what the reply reports of its cost."""
+    """Return the outcome of a question, with the cost that the reply reports."""
     return ModelAnswer(
         usage=charge.cost,
         estimated=charge.estimated,

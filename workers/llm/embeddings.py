@@ -37,7 +37,7 @@ log = structlog.get_logger()
 class Embedded(NamedTuple):
     """The outcome of asking for vectors."""
 
-    vectors: list[bytes]  # of the first texts, as far as there are any
+    vectors: list[bytes]  # of the first texts; fewer than the texts after a failure
     tokens: int  # as the endpoint reports them, else as estimated
     failure: Failure | None = None  # why there are no more
 

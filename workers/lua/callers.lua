@@ -1,14 +1,14 @@
--- Who holds what at an endpoint: each process that calls it is a caller, and what a caller holds that is missed is free
--- for others. Prelude of the gate's scripts. A token is '<caller>:<nonce>'; one without a colon is of an older version or
--- of a probe without a call, and what it holds is free at its time only.
+-- Records who holds what at an endpoint. Each process that calls it is a caller; others may take what a missing caller
+-- holds. Prelude of the gate's scripts. A token is '<caller>:<nonce>'; one without a colon is of an older version or of a
+-- probe without a call, and what it holds is released only when its time is over.
 --   KEYS[6]  cogitate:endpoint:{<name>}:calls    hash  token -> '<of the queue for requests> <of that for tokens> <model>': a
 --                                            call that waits in a queue, with the time of its place there, or is in flight
 --   KEYS[7]  cogitate:endpoint:{<name>}:callers  zset  caller, scored by when it is missed
 --
--- If no caller at all was heard, Redis was away or nobody called, so nobody can be missed for it: each gets the time to be
--- heard once more, marked by half a microsecond in its score.
+-- If no caller reported at all, Redis was away or no process called, so none counts as missing yet: each gets the time to
+-- report once more, marked by half a microsecond in its score.
 
-local MISSED_AFTER = 6000000  -- after a caller was last heard; it is heard every two seconds while it has calls here
+local MISSED_AFTER = 6000000  -- after a caller's last report; it reports every two seconds while it has calls here
 local ONCE_MORE = 0.5
 local calls, callers = KEYS[6], KEYS[7]
 

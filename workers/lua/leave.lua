@@ -144,7 +144,7 @@ local function learn_limit()
     if not good or good >= 1 then good = 2 * rate end  -- a room, learned before the pace
     rate = rate < good / 2 and rate * 2 or rate + good / 32
     learned = 1 / rate
-    if usual and learned < usual / 2 then learned = 0 end  -- it binds no longer
+    if usual and learned < usual / 2 then learned = 0 end  -- it limits nothing any more
     if learned == 0 then good = nil end
     redis.call('HSET', gate, of_model('cuts'), 0)
   else

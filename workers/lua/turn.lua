@@ -82,7 +82,7 @@ if hints[1] and heads[drawn] and redis.call('LLEN', queues[drawn]) == 0 then
   hints[#hints + 1] = ARGV[3 + drawn]
   hints[#hints + 1] = take(drawn)
 end
-if not next_queue() then  -- nobody waits, so the next runs begin anew, one as the other
+if not next_queue() then  -- no run waits, so the next ones begin as equals
   present = tonumber(redis.call('ZRANGE', turns, -1, -1, 'WITHSCORES')[2] or present)
   redis.call('ZREMRANGEBYSCORE', turns, '-inf', exactly(present))
 end

@@ -1,4 +1,4 @@
-"""This process's calls of each endpoint, as far as they fail while those of other workers are answered.
+"""Endpoints at which the calls of this process fail while those of other workers are answered.
 
 Such a process has a wrong URL or key, or no way to the endpoint. Its heartbeat says so: the endpoint's breaker, which
 all workers share, only says that calls fail.

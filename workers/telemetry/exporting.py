@@ -52,7 +52,7 @@ def start(service: str) -> Telemetry | None:
                 _started = Telemetry(service, signals)
             except ImportError as error:
                 log.warning("telemetry.not_installed", missing=error.name, remedy="pip install 'cogitate[telemetry]'")
-            except Exception as error:  # such as a number that is none; its text may quote a header with a key
+            except Exception as error:  # such as an invalid number; its text may quote a header with a key
                 log.warning("telemetry.not_started", error=type(error).__name__, remedy="check the OTEL_* variables")
         return _started
 
@@ -63,7 +63,7 @@ def started() -> Telemetry | None:
 
 
 def stop() -> None:
-    """Export what is left, as far as its receiver answers soon, and end this process's telemetry."""
+    """Export the rest if the receiver answers soon, and end this process's telemetry."""
     global _started
     with _lock:
         ended, _started = _started, None

@@ -204,11 +204,11 @@ class Telemetry:
         return {} if incarnation is None else {"trace_id": f"{trace_of(incarnation, str(job_id)).trace_id:032x}"}
 
     def flush(self) -> None:
-        """Export what is left, as far as the receiver answers soon."""
+        """Export the rest if the receiver answers soon."""
         _within(self._traces.force_flush, self._metrics.force_flush)
 
     def close(self) -> None:
-        """Export what is left, as far as the receiver answers soon, and end the exporters."""
+        """Export the rest if the receiver answers soon, and end the exporters."""
         _within(self._traces.shutdown, self._metrics.shutdown)
 
     @contextmanager

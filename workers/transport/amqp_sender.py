@@ -176,7 +176,7 @@ class _Connection:
         """Read what RabbitMQ says next.
 
         Raises:
-            TimeoutError: if it says nothing for so many seconds.
+            TimeoutError: if it says nothing for this many seconds.
         """
         self._connection.drain_events(timeout=timeout)
 

@@ -1,7 +1,7 @@
 """kombu's transport for RabbitMQ, guarded: registered under kombu's names, so URLs do not change.
 
-A kind's queue stands for its lanes (`cogitate.workers.transport.lanes`): whoever declares, consumes, cancels or purges
-it does so with all of them. Everything else passes through.
+A kind's queue stands for its lanes (`cogitate.workers.transport.lanes`): what declares, consumes, cancels or purges it
+does so with all of them. Everything else passes through.
 
 Quorum queues know no limit for all consumers of a channel, so RabbitMQ hands out a few hints of each lane, which wait
 here, unacknowledged, for a slot of the worker: Celery gets as many as its prefetch count allows, those of earlier lanes
@@ -120,7 +120,7 @@ class Channel(pyamqp.Channel):
             self._pass_on()
 
     def _take(self, kind: str, lane: Lane, deliver: Callable[[Any], None], message: Any) -> None:
-        """Hold a hint that RabbitMQ handed out, or drop what is none."""
+        """Hold a hint that RabbitMQ handed out; drop anything else."""
         try:
             check_hint(_envelope(message), kind)
         except MessageRefused as refusal:

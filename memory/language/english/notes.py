@@ -14,7 +14,7 @@ from functools import lru_cache
 from cogitate.memory.clock import on_date
 from cogitate.memory.language.english.grammar import is_past
 from cogitate.memory.language.quotations import without_quotations
-from cogitate.memory.language.sentences import QUESTIONS
+from cogitate.memory.language.sentences import QUESTIONS, all_of
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.talk import Doers
 from cogitate.memory.language.text import FUNCTION_WORDS, words
@@ -121,8 +121,7 @@ def _talked(note: str, names: Iterable[str], doers: Doers) -> str:
     gist = note[found.end() :]
     named, topic = _without_people(gist, _meant(names))
     tellers = sorted(named if len(named) > 1 else {*talking, *named})
-    who = " and ".join([", ".join(tellers[:-1]), tellers[-1]] if len(tellers) > 1 else tellers)
-    return f"{who} talked about {topic}"
+    return f"{all_of(tellers)} talked about {topic}"
 
 
 def _without_people(gist: str, called: Mapping[str, str]) -> tuple[set[str], str]:

@@ -23,8 +23,10 @@ from cogitate.memory.language.english.promises import find_vow as vow
 from cogitate.memory.language.english.references import leans_on_others, resolved
 from cogitate.memory.language.english.retelling import retold
 from cogitate.memory.language.english.tense import told_after
+from cogitate.memory.language.sentences import all_of
 
 __all__ = [
+    "all_of",
     "appointed",
     "changes_a_life",
     "clauses",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -73,8 +72,8 @@ def first_difference(
     a: ReadLine,
     b: ReadLine,
     settings: tuple[Mapping[str, Any], Mapping[str, Any]],
-    profiles: Mapping[str, Profile] = MappingProxyType({}),
-    text_of: Callable[[str, int], str] = lambda owner, number: "",
+    profiles: Mapping[str, Profile],
+    text_of: Callable[[str, int], str],
 ) -> FirstDifference:
     """Return what differs first between two lines of one tick, in the order in which a tick applies its parts.
 

@@ -22,7 +22,7 @@ class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compared_run(store: RunStore) -> ComparedRun:
-    """Return what a run's state says of it."""
+    """Return what a run's state says about it."""
     told: dict[str, Any] = json.loads(store.field("state", "describe") or b"{}")
     seeds = [(one.model, one.seed) for one in kept_facts(store).models]
     return ComparedRun(

@@ -48,7 +48,7 @@ class _Formatted(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a capsule says of its run."""
+    """What a capsule says about its run."""
 
     format: int = FORMAT
     schema: int = SCHEMA
@@ -59,7 +59,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     chain: str
     versions: dict[str, str]  # of Cogitate and Python, which wrote the capsule
     description: dict[str, str]  # that the host gave, such as the world and its seed
-    origin: Origin | None = None  # of a fork: the run, the tick and the chain that it goes on from
+    origin: Origin | None = None  # of a fork: the run, the tick and the chain that it continues from
     latency_prior: LatencyPrior | None = None  # of a run whose due ticks follow the model
     members: dict[str, Member]
 

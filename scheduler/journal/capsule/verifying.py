@@ -29,10 +29,10 @@ from cogitate.scheduler.journal.capsule.manifest import (
     Manifest,
     read_manifest,
 )
-from cogitate.scheduler.journal.checkpoint import check_streams
 from cogitate.scheduler.journal.exported import ExportedEntry, read_entry, steps_of
-from cogitate.scheduler.journal.history import JournalStep, redo
+from cogitate.scheduler.journal.history import JournalStep
 from cogitate.scheduler.journal.lines import JournalError
+from cogitate.scheduler.journal.rebuilt_streams import RebuiltStreams
 from cogitate.scheduler.ledger.streams import UNREADABLE
 from cogitate.tasks.job import JobKey
 
@@ -47,8 +47,7 @@ class Rebuilt:
         self.prompts: set[str] = set()  # versions of the templates that their prompts came from
         self.facts = Facts()
         self.profiles: dict[str, Profile] = {}  # of the owners that are here
-        self._here: dict[str, Stream] = {}
-        self._left: dict[str, Stream] = {}
+        self._streams = RebuiltStreams()
 
     def add(self, step: JournalStep) -> None:
         """Apply the next tick.
@@ -57,7 +56,7 @@ class Rebuilt:
             JournalError: when it does not follow from those before it.
         """
         line = step.line
-        self._left |= {stream.owner: stream for stream in redo(line, self._here)}
+        self._streams.add(step)
         if line.core.facts is not None:
             self.facts = line.core.facts
             _check_clock(self.facts, line.core.tick)
@@ -66,8 +65,6 @@ class Rebuilt:
         self.profiles |= dict((*line.core.joined, *line.core.profiled))
         for owner in line.core.left:
             self.profiles.pop(owner, None)
-        if step.checkpoint is not None:
-            check_streams(step.checkpoint, self._here, self._left, None)
         for _, note in line.ends:
             self.jobs.add(note.key)
             if note.prompt:
@@ -77,7 +74,7 @@ class Rebuilt:
     @property
     def streams(self) -> dict[str, Stream]:
         """The streams of all owners by name, those of owners that have left included."""
-        return dict(sorted((self._left | self._here).items()))
+        return dict(sorted(self._streams.all().items()))
 
     def memories(self) -> Iterator[bytes]:
         """Yield the lines of its memories."""

@@ -57,7 +57,7 @@ def parse_cluster_url(url: str) -> ClusterAddress:
     """Read a URL such as "redis+cluster://user:password@one:7000,two:7000?socket_timeout=2".
 
     Raises:
-        ValueError: when it is no such URL, or names a database: a cluster has only the first.
+        ValueError: when it is not such a URL, or names a database: a cluster has only the first.
     """
     scheme, _, rest = url.partition("://")
     parts = urlsplit(f"redis://{rest}")
@@ -207,7 +207,7 @@ class ClusterRedis(SeveralServers):
             if self._found is None:
                 self._found = self._class(
                     startup_nodes=[ClusterNode(host, port) for host, port in self._address.hosts],  # type: ignore[no-untyped-call]
-                    require_full_coverage=False,  # runs of other slots go on
+                    require_full_coverage=False,  # runs in other slots continue
                     retry=self._retry,
                     **self._options,
                 )

@@ -25,7 +25,8 @@ from cogitate.ops.world_driver import drive
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run, usage_by_owner
-from cogitate.scheduler.journal.history import read_journal, redo
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.simulation.town.town import Town
 from tests.live_redis import empty_redis

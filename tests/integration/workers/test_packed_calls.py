@@ -36,7 +36,7 @@ class Lived(NamedTuple):
     tokens: int  # as the endpoint counted them
 
 
-def live(data_dir: Path, pack: Literal["auto", "off"], faults: dict[str, float]) -> Lived:
+def live(data_dir: Path, pack: Literal["auto", "off"], faults: dict[str, float], *, reasons: bool = True) -> Lived:
     """Ask for everybody's plan, with one worker process that runs all at a time."""
     packs: list[int] = []
 
@@ -53,7 +53,11 @@ def live(data_dir: Path, pack: Literal["auto", "off"], faults: dict[str, float])
             limit_tokens=10_000_000,
             limits={},
             endpoints={"default": Endpoint(base_url=endpoint.url, api_key="any")},
-            models={"default": ModelSettings(model="m", input_price=1_000_000, output_price=1_000_000, pack=pack)},
+            models={
+                "default": ModelSettings(
+                    model="m", input_price=1_000_000, output_price=1_000_000, pack=pack, reasons=reasons
+                )
+            },
         )
         with TickLoop(run="town", owners=OWNERS, settings=settings, ticks=12) as loop:
             for tick in loop:
@@ -76,8 +80,10 @@ def spent(jobs: list[JobRecord]) -> Cost:
     return total
 
 
-def test_packs_change_what_a_run_costs_and_nothing_else(tmp_path: Path) -> None:
-    alone, packed = live(tmp_path / "alone", "off", {}), live(tmp_path / "packed", "auto", {})
+@pytest.mark.parametrize("reasons", [True, False])
+def test_packs_change_what_a_run_costs_and_nothing_else(tmp_path: Path, reasons: bool) -> None:
+    alone = live(tmp_path / "alone", "off", {}, reasons=reasons)
+    packed = live(tmp_path / "packed", "auto", {}, reasons=reasons)
     assert packed.ends == alone.ends
     assert {job.packed for job in alone.jobs} == {0}
     assert max(job.packed for job in packed.jobs) >= 2

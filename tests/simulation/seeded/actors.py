@@ -192,9 +192,11 @@ class SimulatedThread:
 
     def __init__(self, *, target: Callable[[], None], **options: object) -> None:
         self._target = target
+        self.ident: int | None = None
 
     def start(self) -> None:
         """Begin when the schedule says so."""
+        self.ident = id(self)
         actor = current()
         assert actor is not None
         actor.process.spawn(self._target)

@@ -20,7 +20,6 @@ from cogitate.scheduler.config.settings import PinnedSettings
 from cogitate.scheduler.engine.run_data import LoopState
 from cogitate.scheduler.journal.checkpoint import JournalCheckpoint, content_hash, packed, write_checkpoint
 from cogitate.scheduler.journal.exported import ExportedJournal, exported_entry
-from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import (
     Core,
     Correction,
@@ -32,6 +31,7 @@ from cogitate.scheduler.journal.lines import (
     unpack_line,
     write_line,
 )
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import write_streams

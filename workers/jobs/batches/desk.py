@@ -6,13 +6,13 @@ is recorded before the next one:
 1. Requests that have waited a moment become a batch: its tokens are recorded under a tag, then the file is sent, then
    the batch's id is recorded. After a crash in between, the endpoint is asked for a batch with that tag. If it has
    none, the requests are asked singly.
-2. A batch is polled until it has ended, whatever its status says then. A line counts once, and only under the token and
-   the digest of a request in this batch; its job's claim is read again, and the answer judged and settled.
+2. A batch is polled until it has ended, with whatever status. Each line counts once, and only with the token and the
+   digest of a request in this batch. Its job is claimed again, and the answer is judged and settled.
 3. A job without an answer (its line expired, failed or is missing, or the whole batch failed or was cancelled) is given
    back at no cost and asked singly.
-4. A job that has ended before its answer came is charged for it. A batch for which no job waits is cancelled, and so is
-   one that a deleted run has left.
-5. Where the host waits for a job and the time is nearly over, the job is asked singly, as a further attempt.
+4. A job that ended before its answer arrived is charged for it. A batch is cancelled if no job waits for it, or if its
+   run was deleted.
+5. If the host waits for a job and hardly any time is left, the job is asked singly in another attempt.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LONGEST_GATHER = 20.0  # seconds that a request waits for others, however many f
 MOST_LINES = 1_000  # requests in one file
 HOLD = 10.0  # seconds after which another process takes over the desk of one that is gone
 HOLD_SENDING = 90.0  # the same while a file is sent, read or worked through
-LISTED_WITHIN = 60  # seconds after which an endpoint that lists no such batch has none: its request has timed out
+LISTED_WITHIN = 60  # seconds after which a batch that the endpoint does not list was never made
 LONGEST_LIFE = 86_400  # seconds after which every batch has ended
 LOST_AFTER = 120  # seconds after which a batch is given up whose sending left no trace
 SHORTEST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds
@@ -59,7 +59,7 @@ class BatchDesk:
     """The desk of one worker process; its thread starts once a model may be asked in batches.
 
     Args:
-        answered: judges and settles the answer to a job that a claim gives once more.
+        answered: judges and settles the answer to a job that was claimed again.
         files: returns the files of an endpoint.
     """
 
@@ -85,13 +85,12 @@ class BatchDesk:
         self._woken: set[str] = set()
         self._changed = threading.Condition()
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
 
     def start(self) -> None:
         """Start the thread if it does not run."""
         with self._changed:
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+            if self._thread.ident is None and not self._closed:
                 self._thread.start()
 
     def wake(self, run: str) -> None:
@@ -109,7 +108,7 @@ class BatchDesk:
     def close(self) -> None:
         """End the thread, and wait a moment for it."""
         self.stop()
-        if self._thread is not None:
+        if self._thread.ident is not None:
             self._thread.join(HOLD)
         for files in self._files.values():
             files.close()
@@ -237,7 +236,7 @@ class BatchDesk:
                 self._lose(run, desk, tag, batch)
 
     def _find(self, run: _Run, desk: Desk, tag: str, batch: Batch, files: BatchFiles) -> None:
-        """Look for a batch whose sender did not record what came of it."""
+        """Look for a batch whose sender did not record whether it was made."""
         found = files.find(tag)
         if found is not None:
             self._batches.sent(*run.name, tag, replace(batch, id=found.id), HOLD)
@@ -336,7 +335,7 @@ class BatchDesk:
         self._batches.done(*run.name, ended, HOLD)
 
     def _lose(self, run: _Run, desk: Desk, tag: str, batch: Batch) -> None:
-        """Give up a batch of which nothing will come, and charge it in full: the endpoint may have charged for it."""
+        """Give up a batch that will return nothing, and charge it in full: the endpoint may have charged for it."""
         log.error("batch.lost", run=run.run, endpoint=batch.endpoint, batch=batch.id, jobs=len(batch.tokens))
         tokens = [token for token in batch.tokens if token in desk.batched]
         self._batches.abandon(*run.name, tokens, HOLD_SENDING)
@@ -346,14 +345,14 @@ class BatchDesk:
         self._batches.close(*run.name, tag, HOLD)
 
     def _forget_ended(self, run: _Run, desk: Desk) -> None:
-        """Return requests that were never sent and whose jobs have ended."""
+        """Give back requests that were never sent and whose jobs have ended."""
         taken = {token for batch in desk.batches.values() for token in batch.tokens}
         idle = [token for token in desk.batched if token not in taken and token not in desk.waiting]
         if idle:
             self._give_back(run, idle, desk.batched)
 
     def _give_up_overdue(self, run: _Run, desk: Desk) -> None:
-        """Let jobs be asked singly for which the host has waited so long that a call only just fits."""
+        """Let jobs be asked singly if their host has waited so long that there is just time for a call."""
         awaited = [token for token in desk.waiting if desk.batched[token].due <= desk.tick + 1]
         now = time.monotonic()
         run.awaited = {token: run.awaited.get(token, now) for token in awaited}
@@ -373,7 +372,7 @@ class BatchDesk:
 
 
 class _Run:
-    """What this process remembers of a run at whose desk it is; all of it may be lost."""
+    """What this process remembers about a run whose desk it has; it may lose all of it."""
 
     def __init__(self, run: str, incarnation: str) -> None:
         self.run = run
@@ -394,5 +393,5 @@ class _Name(NamedTuple):
 
 
 def _is_kept(desk: Desk, batch: Batch) -> bool:
-    """Return whether a batch's answers wait for a host, as no job of a run that pauses can be claimed."""
+    """Return whether a batch's answers must wait for the host: jobs of a paused run cannot be claimed."""
     return desk.status not in ("running", "finished") and bool(desk.waiting.intersection(batch.tokens))

@@ -3,8 +3,8 @@
 A job that may wait is claimed, reserved and fitted like any other. Instead of asking, its attempt is handed over to the
 ledger with the complete request, and its worker is free: the attempt has no lease from then on, and ends with the batch
 (`cogitate.workers.jobs.batches.desk`). The answer is judged and settled like any other, as the same attempt, by the
-worker that has the desk: it reads the claim again and makes the prompt again, and the answer counts only if that is the
-question which was asked. What a batch does not answer is asked singly, still as the first attempt, which cost nothing.
+worker that has the desk: it reads the claim again and makes the prompt again, and the answer counts only if the
+question is the same. What a batch does not answer is asked singly, still as the first attempt, which cost nothing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Parking:
             real_day=held,
         )
         line = line_of(custom_id(claim.token, digest), request)
-        # Until the ledger says whether a batch gets the request, nobody may ask singly: a desk may send it.
+        # Until the ledger says whether a batch gets the request, no thread may ask singly: a desk may send it.
         if not until_reached(partial(self._batches.park, claim, batched, line), job.id):
             self._day.settle(held, Cost())
             return following(call)

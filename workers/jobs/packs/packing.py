@@ -73,7 +73,7 @@ class Packing:
         return self._ask(call, following, grows=False) if result is None else result
 
     def _lead(self, key: Hashable, batch: _Batch, context: int, following: Ask, *, grows: bool) -> None:
-        """Wait for other calls, ask for all, and hand out the answers as they come; None: it is to be asked again."""
+        """Wait for other calls, ask for all, and hand out the answers as they arrive; None: ask that call again."""
         try:
             try:
                 batch.wait(self._batch_wait)
@@ -127,8 +127,6 @@ class Packing:
     def _may_pack(self, call: Call) -> bool:
         """Return whether this call may wait a moment, and share its request."""
         claim, job = call.claim, call.claim.job
-        if call.prompt.enforced:  # its schema holds its own choices
-            return False
         now = job.key.tick if self._host_waits else max(job.key.tick, claim.tick)
         return claim.number == 1 and job.due - now > 1 and kind_of(job.key.kind).packs
 
@@ -143,7 +141,7 @@ class _Batch:
         self.full = threading.Event()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the batch is full, or no call joins it for so many seconds."""
+        """Wait until the batch is full, or no call has joined it for this many seconds."""
         ends, known = time.monotonic() + max(seconds, LONGEST_WAIT), 0
         while known < len(self.calls) and (left := ends - time.monotonic()) > 0:
             known = len(self.calls)

@@ -35,12 +35,15 @@ from cogitate.workers.llm.requests.schema import full_schema
 
 INSTRUCTION = (
     "\n\nYou get several cases, each between its own tags. Do what is said above for each, as if it were the only one: "
-    f"use nothing of another case. What stands before the first case belongs to every case. {NAME} is the name of a "
-    "case's character. A line without a date, AM or PM has that of the line above.\n\n"
+    "use nothing of another case. What stands before the first case belongs to every case."
+)
+_IN_ROWS = (
+    f" {NAME} is the name of a case's character. A line without a date, AM or PM has that of the line above.\n\n"
     "Answer with JSON only, with lists of values instead of objects: for each case its number and these values, in "
     'this order. Instead of a text with a number write the number, such as "#1". Leave out false and [] at the end of '
     "a list.\n"
 )
+_BY_NAME = "\n\nAnswer with JSON only: one object that has the answer to case 1 as case_1, and so on for each case."
 
 LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
 
@@ -69,12 +72,28 @@ def order_of(run: str, jobs: Sequence[str]) -> list[int]:
     return sorted(range(len(jobs)), key=lambda i: (_digest(seed, jobs[i]), jobs[i]))
 
 
-def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
-    """Return one prompt for these of one kind, with one system prompt and one class of answer, in their order."""
+def packed(prompts: Sequence[Prompt], seed: str, *, by_name: bool = False) -> PackedPrompt:
+    """Return one prompt for these of one kind, with one system prompt and one class of answer, in their order.
+
+    Args:
+        by_name: whether each case stands in full and has a named answer, whose schema holds its choices. A weak model
+            does not read short forms, nor write lists in the right order.
+    """
     first, users = prompts[0], [prompt.user for prompt in prompts]
     shared = shared_part(users)
     cases = whole = tuple(user[len(shared) :] for user in users)
     name = _name_outside(seed, [first.system, *users])
+    if by_name:
+        enforced = tuple(
+            replace(one, field=f"{case_field(number)}.{one.field}")
+            for number, prompt in enumerate(prompts, 1)
+            for one in prompt.enforced
+        )
+        answer = answers_by_name(first.answer, len(prompts))
+        system, user = first.system + INSTRUCTION + _BY_NAME, _fenced(shared, cases, name)
+        return PackedPrompt(
+            replace(first, system=system, user=user, answer=answer, enforced=enforced), shared, cases, whole
+        )
     short = condensed(cases)
     begin, listed, end = f"{shared}<each-{name}>\n{short.before}\n\n{short.after}", "", f"\n</each-{name}>\n\n"
     if short.told:
@@ -86,7 +105,7 @@ def packed(prompts: Sequence[Prompt], seed: str) -> PackedPrompt:
     else:  # such as a template of a host that has no dates, or writes them in another way
         user = _fenced(shared, cases, name)
     form = f'{{"answers": [{layout(full_schema(first.answer))}, …]}}'
-    system, answer = first.system + INSTRUCTION + form, answers_class(first.answer)
+    system, answer = first.system + INSTRUCTION + _IN_ROWS + form, answers_class(first.answer)
     return PackedPrompt(replace(first, system=system, user=user, answer=answer), shared, cases, whole)
 
 
@@ -162,9 +181,29 @@ def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
     return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, answers=(list[row], ...))
 
 
+def case_field(number: int) -> str:
+    """Return the name of the answer to a case, in an object of the answers to several."""
+    return f"case_{number}"
+
+
+@lru_cache(maxsize=256)
+def answers_by_name(answer: type[BaseModel], cases: int) -> type[BaseModel]:
+    """Return the class of the answers to so many cases, by name. Each is read by itself afterwards.
+
+    Raises:
+        TypeError: if no schema can express `answer`.
+    """
+    one = Annotated[Any, WithJsonSchema(full_schema(answer))]
+    fields: dict[str, Any] = {case_field(number): (one, None) for number in range(1, cases + 1)}
+    return create_model(f"{answer.__name__[:50]}Pack", __base__=Answer, **fields)
+
+
 def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
     """Return the answers by their cases' numbers; none for a number that repeats or that no case has."""
-    answers: Sequence[tuple[int, object]] = getattr(value, "answers", ())
+    if not hasattr(value, "answers"):
+        named = ((number, getattr(value, case_field(number), None)) for number in range(1, cases + 1))
+        return {number: answer for number, answer in named if answer is not None}
+    answers: Sequence[tuple[int, object]] = value.answers
     times = Counter(number for number, _ in answers)
     return {number: answer for number, answer in answers if times[number] == 1 and 1 <= number <= cases}
 

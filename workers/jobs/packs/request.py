@@ -14,11 +14,12 @@ from functools import cached_property, reduce
 import msgspec
 import structlog
 
+from cogitate.scheduler.budget.budget import amounts
 from cogitate.scheduler.config.endpoints import upper_bound
 from cogitate.tasks.job import Correction, Cost, added
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
+from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.packs.prompt import (
     PackedPrompt,
     Passages,
@@ -156,7 +157,7 @@ class _Case:
     def left(self) -> Cost:
         """Return what is left of the job's reservation."""
         one, used = self.call.claim.job.reserved, self.used
-        return Cost(*(max(0, most - spent) for most, spent in zip(_fields(one), _fields(used), strict=True)))
+        return Cost(*(max(0, most - spent) for most, spent in zip(amounts(one), amounts(used), strict=True)))
 
     def answered(self, answer: ModelAnswer) -> ModelAnswer:
         """Return an answer with the shares of this case."""
@@ -181,7 +182,7 @@ class _Group:
     def pack(self) -> PackedPrompt:
         """The prompt for all."""
         seed = "\n".join(case.call.claim.job.id for case in self.cases)
-        return packed([case.call.prompt for case in self.cases], seed)
+        return packed([case.call.prompt for case in self.cases], seed, by_name=not self.cases[0].call.model.reasons)
 
     @cached_property
     def call(self) -> Call:
@@ -192,14 +193,8 @@ class _Group:
         prompt, cap = self.pack.prompt, output_cap_of([case.call for case in self.cases])
         due = min(case.call.claim.job.due for case in self.cases)
         job = msgspec.structs.replace(first.claim.job, reserved=self.left, due=due)
-        return Call(
-            claim=msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job)),
-            prompt=prompt,
-            model=first.model,
-            output_cap=cap,
-            deadline=min(case.call.deadline for case in self.cases),
-            question=CachedQuestion.of(prompt, first.model, cap),
-        )
+        claim = msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job))
+        return Call.of(claim, prompt, first.model, cap, min(case.call.deadline for case in self.cases))
 
     @property
     def left(self) -> Cost:
@@ -213,7 +208,7 @@ class _Group:
         correction = Correction(job.correction, job.correction_others)
         correction = correction if model.name == job.model else correction.raised
         most = upper_bound(model, corrected_tokens(self.call.prompt, correction), self.call.output_cap)
-        return all(one <= other for one, other in zip(_fields(most), _fields(self.left), strict=True))
+        return all(one <= other for one, other in zip(amounts(most), amounts(self.left), strict=True))
 
     def halves(self, failed: ModelAnswer | None) -> list[_Group]:
         """Return both halves, the first one last."""
@@ -228,7 +223,3 @@ def _read(text: str, prompt: Prompt, cases: int, *, foreign: bool) -> ModelAnswe
         return ModelAnswer(usage=Cost(), failure=Failure(kind="empty", detail=detail), packed=cases)
     value, failure = validated(Reply(text=text), prompt.answer)
     return ModelAnswer(usage=Cost(), value=value, failure=failure, text=text, packed=cases)
-
-
-def _fields(cost: Cost) -> tuple[int, int, int]:
-    return cost.calls, cost.tokens, cost.usd_micros

@@ -37,7 +37,7 @@ _NAMED = re.compile(
 def named_context(error_text: str) -> int:
     """Return the context length that an error names, in tokens; 0 if it names none.
 
-    It is the number after a word for a limit. Without one it is the largest number but for that of the request, which
+    It is the number after a word for a limit. Without one it is the second largest number, since that of the request
     is larger; a number that may be an error's status does not count.
     """
     named, numbers = (

@@ -36,7 +36,7 @@ _NEXT_TURN = re.compile(  # the model asks itself
 _FENCE = re.compile(r"```[\w-]*")
 _WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
 _COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->|~~\s*[{\[][^~]*~~")  # or a value that is struck out
-#: How tags, labels and keys name what is no answer; the names are English in all models' templates.
+#: How tags, labels and keys name text that is not the answer; the names are English in all models' templates.
 _DRAFTS = "draft|scratch|critique|草稿"
 _STEMS = f"(?:{_DRAFTS}|think|thought|reason|analy[sz]|monolog|思考)"
 _DRAFT = re.compile(_DRAFTS, re.IGNORECASE)
@@ -79,7 +79,7 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
         cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
 
     Returns:
-        Each with whether it has all its brackets. The parts of one without them are no answer.
+        Each with whether it has all its brackets. Parts of an incomplete value do not count as answers.
     """
     text = _NEXT_TURN.split(_COMMENT.sub("", text), maxsplit=1)[0]
     text = _said(_said(text.strip().removeprefix("\ufeff").lstrip()))  # some are escaped twice
@@ -139,7 +139,7 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
 
 
 def _end_of(text: str, start: int) -> tuple[int, Literal["", "brackets", "text"]]:
-    """Return where the value that begins here ends, and what it lacks there.
+    """Return where the value that begins here ends, and what is missing there.
 
     Without its last brackets it ends at the next fence or tag, or with the text.
     """
@@ -157,7 +157,7 @@ def _end_of(text: str, start: int) -> tuple[int, Literal["", "brackets", "text"]
 
 
 def _stands_alone(text: str, start: int) -> bool:
-    """Return whether a JSON value begins here that is no part of a list or an object."""
+    """Return whether a JSON value begins here that is not part of a list or an object."""
     value, end = _decode(text, start)
     return value is not None and text[end:].lstrip()[:1] not in tuple(",]}")
 
@@ -176,7 +176,7 @@ def _repaired(text: str) -> Any:
 
 
 def _is_draft(text: str, ended: int, start: int, end: int, begins: int) -> bool:
-    """Return whether the text goes on about a value, so that it is no answer.
+    """Return whether the text continues about a value, which then is a draft.
 
     Args:
         ended: the end of the value before it.
@@ -244,7 +244,7 @@ def _container(value: object) -> object:
 def clean(value: Any, levels: int = _MAX_DEPTH) -> Any:
     """Return the JSON value without control characters, hidden ones and lone surrogates in its strings.
 
-    What lies deeper than so many levels is null.
+    Values below this many levels become null.
 
     Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON and cannot be written as UTF-8.
     """

@@ -1,7 +1,7 @@
 """The classes of failed model calls: what each says is at fault, and whether asking again may help.
 
 A class is a first guess, from a response's status and words. The gate decides by evidence what is set aside: see
-`cogitate.workers.gate.endpoint_reports`. `ModelAnswer` is what a call comes to: a value or a failure, and its cost.
+`cogitate.workers.gate.endpoint_reports`. A call returns a `ModelAnswer`: a value or a failure, and its cost.
 """
 
 from __future__ import annotations

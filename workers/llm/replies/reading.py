@@ -73,7 +73,7 @@ def read_as(model: type[BaseModel], value: object) -> BaseModel | Raised:
 
 
 def read(value: Any, schema: Schema, field: str = "") -> Any:
-    """Return a JSON value in the form that a schema asks for, as far as its meaning is clear; else unchanged.
+    """Return a JSON value in the form that a schema asks for if its meaning is clear, else unchanged.
 
     Args:
         field: the name of the field that has the value.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_MOST_TOKENS = 100_000_000  # tokens; no model reads or writes so many in one call, so a larger count is wrong
+_MOST_TOKENS = 100_000_000  # tokens; no model reads or writes more in one call
 _ADDED = 100_000  # tokens that a gateway or a template may add to a prompt
 _MOST_WRITTEN = 1_000_000  # tokens that no model writes in one call
 
@@ -52,7 +52,7 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
 
 
 def is_possible(usage: Usage, sent_bytes: int) -> bool:
-    """Return whether this usage is possible for a call that sent so many bytes; no token is shorter than a byte."""
+    """Return whether this usage is possible for a call that sent this many bytes; no token is shorter than a byte."""
     return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
 
 

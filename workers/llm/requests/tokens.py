@@ -48,7 +48,7 @@ _LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
 _WORD = re.compile(rf"(?:(?<=\S) )?[{_LATIN}]+")  # a single space belongs to the word after it
 _OTHER = re.compile(rf"[^\x00-\x7f{_LATIN}]")
 _SPACE_BEFORE_OTHER = re.compile(rf"(?<=\S) (?=[^\x00-\x7f{_LATIN}])")
-_ENGLISH = 3  # one word in so many is a function word: the line is English
+_ENGLISH = 3  # if one word in this many is a function word, the line is English
 _SHORT_WORD, _MORE = 8, 3  # letters of a small English word that is one token, and of each further token
 _MOST_WORDS = 50_000  # cached words
 _MOST_PARTS = 512  # cached instructions and prompts in flight, which are counted again with their answers

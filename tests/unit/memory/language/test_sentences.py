@@ -9,7 +9,7 @@ from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.persons import HE, SHE, THEY, pronouns_of, third_person
 from cogitate.memory.language.entities import is_number, is_time, name_words
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.sentences import all_of, split_sentences
 from cogitate.memory.language.talk import Speakers
 
 
@@ -270,3 +270,7 @@ def test_a_title_is_not_a_source_of_names() -> None:
     assert name_words(["we Met Old Anna in Paris here at a new inn"]) == {"Met", "Old", "Anna", "Paris"}
     assert name_words(["Bread and Cheese", "we eat bread"]) == {"Cheese"}, "what is written small elsewhere is no name"
     assert name_words(["He saw Ok's dog and a Sadly there"]) == frozenset()
+
+
+def test_parts_are_listed_as_in_a_sentence() -> None:
+    assert [all_of(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]

@@ -8,7 +8,8 @@ import pytest
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError
-from cogitate.memory.routing.routing import Event, Parts, Routing, parts_of, route, stage_of
+from cogitate.memory.routing.routing import Event, Routing, route, stage_of
+from cogitate.memory.routing.statement_parts import Parts, parts_of
 
 FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
 

@@ -19,7 +19,6 @@ from cogitate.memory.summaries.conversations import (
     LONGEST,
     conversations,
     first_person,
-    format_list,
     is_header,
     parse_line,
     resolve_name,
@@ -167,15 +166,6 @@ def test_the_name_of_an_owner_is_the_display_name_or_its_id() -> None:
         "klaus",
         "cafe",
         "agent:",
-    ]
-
-
-def test_parts_are_listed_as_in_a_sentence() -> None:
-    assert [format_list(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
-        "",
-        "a",
-        "a and b",
-        "a, b and c",
     ]
 
 

@@ -20,8 +20,8 @@ from cogitate.scheduler.budget.rules import ThrottleRules
 from cogitate.scheduler.config.controls import SetLimit, SetMode
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.engine.triggers import location_left
-from cogitate.scheduler.journal.history import redo
 from cogitate.scheduler.journal.lines import Core, ReadLine, TickNotes
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.latency.due_ticks import Bounds
 from cogitate.tasks.job import JobKey, Reads, Request
 from tests.unit.scheduler.engine.engine_case import Run, row

@@ -40,7 +40,7 @@ class Idle:
         self.made: list[tuple[str, str, int]] = []
         self.seconds = seconds
         self.left = 0.0
-        self.ahead = HeuristicsAhead(self.jobs, self.make, answered.__contains__, horizon)
+        self.ahead = HeuristicsAhead(self.jobs, self.make, answered.__contains__, horizon, lambda owner, entry: None)
 
     def make(self, item: OpenJob) -> KindEffects:
         key = item.job.key

@@ -19,7 +19,7 @@ from cogitate.scheduler.config.facts import SCHEMA, Facts
 from cogitate.scheduler.inspection.job_history import JobHistory
 from cogitate.scheduler.inspection.job_records import NEWEST, JobQuery, JobRecord, Position
 from cogitate.scheduler.journal.checkpoint import packed
-from cogitate.scheduler.journal.history import check_kind_wrote, read_journal, redo
+from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import (
     Core,
     Correction,
@@ -29,6 +29,8 @@ from cogitate.scheduler.journal.lines import (
     TickNotes,
     write_line,
 )
+from cogitate.scheduler.journal.rebuilt_streams import redo
+from cogitate.scheduler.journal.unreadable_entries import check_kind_wrote
 from cogitate.scheduler.ledger.errors import RunAltered
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.restore import Seals

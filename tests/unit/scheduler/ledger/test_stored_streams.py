@@ -12,7 +12,7 @@ from fakeredis import FakeRedis
 from cogitate.memory.entry import Entry, Marks
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import SCHEMA
-from cogitate.scheduler.journal.history import unreadable_entries_of
+from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 from cogitate.scheduler.ledger import streams as module
 from cogitate.scheduler.ledger.keys import RUNS, incarnation_key
 from cogitate.scheduler.ledger.ledger import Write

@@ -14,7 +14,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from cogitate import CogitateError, Tick, TickLoop
 from cogitate.errors import Fenced, LedgerError
 from cogitate.scheduler.inspection.audit import audit
-from cogitate.scheduler.tick.commit import let_go
+from cogitate.scheduler.tick.run_end import let_go
 from tests.patience import LONGEST
 from tests.unit.hosting.short_loop_case import LAST, Loops, live, opened, status
 
@@ -332,7 +332,7 @@ def test_an_uncommitted_last_tick_leaves_the_run_to_a_resume(cogitate_loop: Loop
 
 
 def test_a_silent_ledger_does_not_block_the_end_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cogitate.scheduler.tick.commit.SAID_SOON", 0.001)
+    monkeypatch.setattr("cogitate.scheduler.tick.run_end.SAID_SOON", 0.001)
     said, answered = threading.Event(), threading.Event()
 
     class Silent:

@@ -398,3 +398,63 @@ def test_what_was_seen_needs_more_importance_beside_something_else_than_what_was
 def test_another_in_an_observation_has_no_appointment_with_its_owner() -> None:
     supper = "The counter is empty, since Isabella prepares her supper {} at 6:00 PM."
     assert "For day" not in noticed(observation(supper.format("tomorrow"), 600, importance=6)).text
+
+
+def test_deeds_of_the_owner_are_one_sentence_in_the_order_of_time() -> None:
+    deeds = [
+        observation(f"Klaus Mueller is {doing}.", 600 + at, importance=importance)
+        for at, (doing, importance) in enumerate((("baking bread", 5), ("mending the fence", 6), ("writing a poem", 5)))
+    ]
+    assert noticed(*deeds).text == "Klaus Mueller was baking bread, mending the fence and writing a poem."
+
+
+def test_a_deed_that_an_earlier_reflection_joined_to_others_is_not_told_again() -> None:
+    told_before = Entry(
+        number=90, type="reflection", text="Klaus Mueller was baking bread and mending the old fence.", minute=1
+    )
+    again = observation("Klaus Mueller is mending the old fence.", 700, importance=6)
+    later = [msgspec.structs.replace(told_before, number=n, text=f"Bo sold {n} goats.") for n in range(91, 99)]
+    new = observation("Klaus Mueller is writing a poem.", 710, importance=5)
+    assert noticed(again, new, before=[told_before, *later]).text == "Klaus Mueller was writing a poem."
+
+
+@pytest.mark.parametrize(
+    ("language", "deeds", "told"),
+    [
+        (
+            "en",
+            ("Klaus Mueller oiled the lens.", "Klaus Mueller lit the lamp."),
+            "Klaus Mueller oiled the lens and lit the lamp.",
+        ),
+        ("en", ("I oiled the lens.", "I lit the lamp."), "I oiled the lens and lit the lamp."),
+        (
+            "de",
+            ("Klaus Mueller hat die Linse geölt.", "Klaus Mueller hat das Licht repariert."),
+            "Klaus Mueller hat die Linse geölt und das Licht repariert.",
+        ),
+        (
+            "ko",
+            ("Klaus Mueller 가 등대를 고쳤다.", "Klaus Mueller 가 렌즈를 닦았다."),
+            "Klaus Mueller 가 등대를 고쳤다. Klaus Mueller 가 렌즈를 닦았다.",
+        ),
+    ],
+)
+def test_a_language_joins_deeds_by_its_own_word(language: str, deeds: tuple[str, str], told: str) -> None:
+    seen = [observation(text, 600 + at, importance=6) for at, text in enumerate(deeds)]
+    assert noticed(*seen, language=language).text == told
+
+
+def test_what_two_did_together_is_no_deed_of_the_owner_alone() -> None:
+    talk = observation("Klaus Mueller is conversing about the mill.", 600, importance=6, subjects=(KLAUS, MARIA))
+    deed = observation("Klaus Mueller is baking bread.", 610, importance=5)
+    assert noticed(talk, deed).text == (
+        "Klaus Mueller and Maria Lopez talked about the mill. Klaus Mueller was baking bread."
+    )
+
+
+@pytest.mark.parametrize("seen", ["The desk is cluttered with new books.", "Maria Lopez is sewing a red dress."])
+def test_scenery_is_told_only_where_there_is_nothing_else(seen: str) -> None:
+    scenery = observation(seen, 600, importance=6)
+    deed = observation("Klaus Mueller is baking bread.", 610, importance=3)
+    assert noticed(scenery, deed).text == "Klaus Mueller was baking bread."
+    assert noticed(scenery).text == seen.replace("is sewing", "was sewing")

@@ -44,7 +44,6 @@ def heartbeat(beats: Beats) -> Iterator[Heartbeat]:
     made = Heartbeat(beats.beat, 0.001)
     yield made
     made.close()
-    assert made._thread is not None
     made._thread.join(LONGEST)
     assert not made._thread.is_alive()
 
@@ -90,7 +89,6 @@ def test_its_one_named_thread_waits_no_longer_for_the_next_beat_once_it_is_close
     with heartbeat.of("town", "x"):
         eventually(lambda: heartbeat._changed._waiters, "the thread to wait for the next beat")  # type: ignore[attr-defined]
     thread = heartbeat._thread
-    assert thread is not None
     assert (thread.name, thread.daemon) == ("heartbeat", True)
     heartbeat.close()
     thread.join(LONGEST)

@@ -16,8 +16,9 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.inspection import audit as module
 from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.inspection.snapshot import AccountsSnapshot, take_snapshot
-from cogitate.scheduler.journal.history import read_journal, redo
+from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, JournalError, Rated, ReadLine, TickNotes
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import Ask, Call
@@ -62,14 +61,6 @@ CALL = call_of("ada")
 def test_calls_that_may_not_share_go_alone(alone: dict[str, Any]) -> None:
     stand_in = StandIn()
     asked_at_once(packing(), [call_of(owner, **alone) for owner in ("ada", "ben")], stand_in)
-    assert stand_in.sizes == [1, 1]
-
-
-def test_calls_whose_schema_holds_their_choices_go_alone() -> None:
-    stand_in, enforced = StandIn(), (Constraint(field="text", choices=("la", "lo")),)
-    calls = [call_of(owner) for owner in ("ada", "ben")]
-    chosen = [one._replace(prompt=dataclasses.replace(one.prompt, enforced=enforced)) for one in calls]
-    asked_at_once(packing(), chosen, stand_in)
     assert stand_in.sizes == [1, 1]
 
 
