@@ -25,7 +25,7 @@ from cogitate.memory.entry import MAX_TEXT, Entry
 from cogitate.memory.limits import Policy
 from cogitate.memory.profile import Profile
 from cogitate.scheduler.config.settings import Settings
-from cogitate.simulation.town import phrases
+from cogitate.simulation.town.phrases import PHRASES
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{name.lower()}": Profile(name=f"{name} Smith") for name in ("Ann", "Ben", "Cid", "Dora")}
@@ -63,7 +63,11 @@ SHAPES: dict[str, Made] = {
     "Han": _filled("。中"),
     "distinct words": lambda length: " ".join(f"w{n:x}" for n in range(length // 4))[:length],
 }
-_SAID = [said for pair in (*phrases.SMALL_TALK, *phrases.FIRST_MEETING) for said in pair]
+_SAID = [
+    said
+    for pair in (*PHRASES.small_talk, *PHRASES.of_sleep, *PHRASES.between_neighbours, *PHRASES.first_meeting)
+    for said in pair
+]
 _SAID_IN_CHINESE = (
     "今天集市上人很多。",
     "她把那本旧书借给了邻居。",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, has_end, joined, split_sentences, with_end
@@ -83,6 +84,8 @@ class Neutral:
             later = days_named(new, self._pack), find_times(new, self._pack)
             days, times = later if all(later) else (days, times if len(times) > 1 else [])
             at = -1
+        if not days and times and self.is_intent(sentence) and times[at].minute > minute % DAY:
+            days = [day_of(minute)]
         if not days or not times:
             return None
         return Appointed(times[at].minute, days[at], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
@@ -147,6 +150,9 @@ class Neutral:
     def is_intent(self, sentence: str) -> bool:
         asks = sentence.endswith(QUESTIONS)
         return not asks and not self._pack.leaves_open(sentence) and self._pack.says("own", sentence)
+
+    def is_own_matter(self, sentence: str) -> bool:
+        return self.is_intent(sentence) and not self._pack.says("ours", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
         return self._pack.tells_trouble(sentence)

@@ -27,7 +27,7 @@ SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "q
 _OF_DAYS = ("not_after", "merged")
 _READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
 _CLOSING = ("up_to", "then", "day_parts", "often")
-_OPEN = ("refusals", "doubts", "others", "own")
+_OPEN = ("refusals", "doubts", "others", "own", "ours")
 _WAYS = (
     "sleep",
     "food",

@@ -153,6 +153,9 @@ class Language(Protocol):
     def is_intent(self, sentence: str) -> bool:
         """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
 
+    def is_own_matter(self, sentence: str) -> bool:
+        """Return whether a sentence tells what its speaker means to do, without those whom it speaks to."""
+
     def tells_trouble(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cogitate.memory.entry import Entry
-from cogitate.simulation.town import phrases
 from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.phrases import PHRASES
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import Body, SpokenLine, State, Talk, warm
 from cogitate.simulation.town.topics import TOPICS, Pair, farewell, greeting, trouble
 
 GREETING = 2  # topics that mention no feelings
-SLEEPS = frozenset(opening for opening, _ in phrases.OF_SLEEP)
+SLEEPS = frozenset(opening for opening, _ in PHRASES.of_sleep)
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
 MAX_KNOWN_NEWS = 24

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
-from cogitate.simulation.town import phrases
 from cogitate.simulation.town.appointments import is_taken
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.town.conversation import learn
 from cogitate.simulation.town.people import COMMON_EPISODES, INDOOR_EPISODES
 from cogitate.simulation.town.perception import Seen, thought
+from cogitate.simulation.town.phrases import PHRASES, for_me, for_other
 from cogitate.simulation.town.places import public_id
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Meeting, News, Promise, State, acquaint
@@ -43,11 +43,11 @@ def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
             text = f"{other.profile.name}, the {other.trade.title}, is an old friend of mine."
             seen.append(thought(owner, text, minute, 4, other.owner))
             if chance.percent(40):
-                thing, done = chance.pick(phrases.FAVOURS)
+                thing, done = chance.pick((*PHRASES.favours, *PHRASES.favours_of_neighbours))
                 state.promises.append(
-                    Promise(giver=owner, taker=other.owner, thing=phrases.for_me(thing), done=done, minute=minute)
+                    Promise(giver=owner, taker=other.owner, thing=for_me(thing), done=done, minute=minute)
                 )
-                text = f"I promised to {phrases.for_other(thing, other.profile.name)}."
+                text = f"I promised to {for_other(thing, other.profile.name)}."
                 seen.append(thought(owner, text, minute, 6, other.owner))
     return seen
 
@@ -98,7 +98,7 @@ def invitations(setting: Setting, state: State, here: list[str], minute: int, to
     day = day_of(minute) + (0 if today else 1)
     chance = Chance(state.seed, "events", day)
     hosts = chance.shuffled(here)[: max(1, len(here) // PEOPLE_PER_EVENT)] if len(here) > 1 else []
-    for host, (what, kind, at) in zip(hosts, chance.shuffled(phrases.EVENTS), strict=False):
+    for host, (what, kind, at) in zip(hosts, chance.shuffled(PHRASES.events), strict=False):
         place = public_id(kind, setting.people[host].district)
         begins = day * DAY + at
         if begins <= minute:

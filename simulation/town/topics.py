@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cogitate.memory.clock import DAY, clock_time, day_of
-from cogitate.simulation.town import phrases
 from cogitate.simulation.town.appointments import is_taken
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.town.people import Person
-from cogitate.simulation.town.phrases import sky
+from cogitate.simulation.town.phrases import PHRASES, for_me, sky
 from cogitate.simulation.town.places import public_id
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import FULL, Body, Meeting, News, Promise, SpokenLine, State
@@ -61,7 +60,7 @@ class Pair:
 
     def _feelings(self, person: Person) -> tuple[str, ...]:
         mood = self.body(person).mood * 100 // FULL
-        return next(options for least, options in phrases.FEELINGS if mood >= least)
+        return next(options for least, options in PHRASES.feelings if mood >= least)
 
     def mine(self, text: str, importance: int) -> SpokenLine:
         return SpokenLine(speaker=self.me.owner, text=text, importance=importance)
@@ -80,8 +79,8 @@ def when(minute: int, now: int) -> str:
 def greeting(pair: Pair) -> list[SpokenLine]:
     """Return greetings; strangers introduce themselves."""
     known = pair.you.owner in pair.body(pair.me).talked or pair.you.owner in pair.body(pair.me).feelings
-    at_home = phrases.GREETINGS_AT_HOME if pair.are_at_home else phrases.GREETINGS
-    opening, answer, *rest = pair.chance.pick(at_home if known else phrases.FIRST_MEETING)
+    at_home = PHRASES.greetings_at_home if pair.are_at_home else PHRASES.greetings
+    opening, answer, *rest = pair.chance.pick(at_home if known else PHRASES.first_meeting)
     importance = 1 if known else 4
     return [
         SpokenLine(speaker=pair.me.owner, text=pair.fill(opening), importance=importance, warmth=2 if known else 6),
@@ -91,8 +90,8 @@ def greeting(pair: Pair) -> list[SpokenLine]:
 
 
 def farewell(pair: Pair) -> list[SpokenLine]:
-    at_home = phrases.FAREWELLS_AT_HOME if pair.are_at_home else phrases.FAREWELLS
-    fitting = [one for one in at_home if not (pair.live_together and one == phrases.REGARDS)]
+    at_home = PHRASES.farewells_at_home if pair.are_at_home else PHRASES.farewells
+    fitting = [one for one in at_home if not (pair.live_together and one == PHRASES.regards)]
     opening, answer = pair.chance.pick(fitting)
     return [pair.mine(pair.fill(opening), 1), pair.yours(pair.fill(answer), 1)]
 
@@ -103,11 +102,11 @@ def small_talk(pair: Pair) -> list[SpokenLine]:
     Feelings are mentioned at most once, and housemates do not discuss their common neighbours.
     """
     _, remark, reply = sky(pair.state.seed, day_of(pair.minute))
-    options = [*phrases.SMALL_TALK, (remark, reply)]
+    options = [*PHRASES.small_talk, *PHRASES.of_sleep, *PHRASES.between_neighbours, (remark, reply)]
     lately = {*pair.body(pair.me).remarks, *pair.body(pair.you).remarks}
     unfit = {
-        *(phrases.OF_SLEEP if pair.told_feelings else ()),
-        *(phrases.BETWEEN_NEIGHBOURS if pair.live_together else ()),
+        *(PHRASES.of_sleep if pair.told_feelings else ()),
+        *(PHRASES.between_neighbours if pair.live_together else ()),
     }
     fresh = [number for number, option in enumerate(options) if number not in lately and option not in unfit]
     number = pair.chance.pick(fresh)
@@ -123,7 +122,7 @@ def work(pair: Pair) -> list[SpokenLine]:
     return [
         pair.yours(f"{pair.me.trade.asked}, {pair.me.first_name}?", 2),
         pair.mine(pair.chance.pick(pair.me.trade.shares), 3),
-        pair.yours(pair.chance.pick(phrases.REPLIES_TO_WORK), 2),
+        pair.yours(pair.chance.pick(PHRASES.replies_to_work), 2),
     ]
 
 
@@ -154,12 +153,11 @@ def gossip(pair: Pair) -> list[SpokenLine]:
         return []
     other = pair.chance.pick(sorted(known))
     name, first = pair.setting.name(other), pair.setting.people[other].first_name
-    liked, disliked = phrases.OPINIONS
-    opinion = pair.chance.pick(liked if known[other] > 0 else disliked).format(name=first)
+    opinion = pair.chance.pick(PHRASES.praise if known[other] > 0 else PHRASES.blame).format(name=first)
     return [
         pair.mine(f"Tell me, what do you think of {name}?", 3),
         pair.yours(opinion, 4 if known[other] > 0 else 5),
-        pair.mine(pair.chance.pick(phrases.REPLIES_TO_OPINIONS), 2),
+        pair.mine(pair.chance.pick(PHRASES.replies_to_opinions), 2),
     ]
 
 
@@ -192,11 +190,11 @@ def news(pair: Pair) -> list[SpokenLine]:
     return [
         SpokenLine(
             speaker=pair.me.owner,
-            text=f"{pair.chance.pick(phrases.NEWS_OPENINGS)} {told}",
+            text=f"{pair.chance.pick(PHRASES.news_openings)} {told}",
             importance=min(item.importance, 6),
             tells=item.id,
         ),
-        pair.yours(pair.chance.pick(phrases.NEWS_REACTIONS[serious]), 3),
+        pair.yours(pair.chance.pick(PHRASES.news_reactions[serious]), 3),
     ]
 
 
@@ -223,7 +221,7 @@ def _invitation(pair: Pair, item: News) -> list[SpokenLine]:
 
 def meeting(pair: Pair) -> list[SpokenLine]:
     """Return an appointment of the two, later today or tomorrow."""
-    what, kind = pair.chance.pick(phrases.MEETINGS)
+    what, kind = pair.chance.pick(PHRASES.meetings)
     later_today = pair.minute % DAY < 840 and pair.chance.percent(50)
     minute = day_of(pair.minute) * DAY + (0 if later_today else DAY) + 1020 + pair.chance.below(8) * 15
     if is_taken(pair.state, pair.me.owner, minute) or is_taken(pair.state, pair.you.owner, minute):
@@ -260,9 +258,9 @@ def favour(pair: Pair) -> list[SpokenLine]:
     if owed is None:
         if any(p.taker == pair.me.owner for p in pair.state.promises):
             return []
-        elsewhere = phrases.FAVOURS_OF_NEIGHBOURS if pair.live_together else ()
-        thing, done = pair.chance.pick([one for one in phrases.FAVOURS if one not in elsewhere])
-        ask = phrases.for_me(thing)
+        elsewhere = () if pair.live_together else PHRASES.favours_of_neighbours
+        thing, done = pair.chance.pick((*PHRASES.favours, *elsewhere))
+        ask = for_me(thing)
         promise = Promise(giver=pair.you.owner, taker=pair.me.owner, thing=ask, done=done, minute=pair.minute)
         return [
             pair.mine(f"I have a favour to ask, {pair.you.first_name}. Could you {ask}?", 4),

@@ -20,6 +20,7 @@ from redis.commands.core import Script
 from redis.exceptions import RedisError
 
 from cogitate.scheduler.ledger.keys import endpoint_keys, new_nonce
+from cogitate.workers.processes.lazy_thread import LazyThread
 
 EVERY = 2.0  # seconds; `MISSED_AFTER` in `workers/lua/callers.lua` is three of them
 
@@ -50,7 +51,7 @@ class Caller:
         self._heard_at: set[str] = set()  # endpoints that may know this caller
         self._changed = threading.Condition()
         self._idle = self._closed = False
-        self._thread = threading.Thread(target=self._run, name="endpoint-caller", daemon=True)
+        self._thread = LazyThread(self._run, "endpoint-caller")
 
     def new_token(self) -> str:
         """Return the token of a new call."""
@@ -68,8 +69,7 @@ class Caller:
     def _wake(self) -> None:
         if self._idle:
             self._changed.notify()
-        if self._thread.ident is None:
-            self._thread.start()
+        self._thread.start()
 
     def forget(self, token: str) -> None:
         """Forget a call that has ended; its report frees what it holds."""
@@ -88,8 +88,7 @@ class Caller:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._thread.join()
         for endpoint in self._heard_at:
             self._run_script(endpoint, ["gone", self._name])
 

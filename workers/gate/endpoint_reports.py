@@ -31,6 +31,7 @@ from cogitate.scheduler.ledger.connect import read_hash
 from cogitate.scheduler.ledger.keys import endpoint_keys
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 from cogitate.workers.processes.failed_calls import CALLS
+from cogitate.workers.processes.lazy_thread import LazyThread
 
 EVERY = 0.2  # seconds between two batches of reports that are not urgent
 SECOND = 1_000_000  # microseconds
@@ -141,7 +142,7 @@ class Reports:
         self._urgent = False
         self._closed = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="endpoint-reports", daemon=True)
+        self._thread = LazyThread(self._run, "endpoint-reports")
 
     def add(self, report: Report) -> None:
         """Queue a report; the thread sends it soon."""
@@ -152,8 +153,7 @@ class Reports:
             self._urgent |= not report.is_plain
             if self._urgent or len(self._waiting) == 1:  # the first report that is not urgent starts the interval
                 self._changed.notify()
-            if self._thread.ident is None:
-                self._thread.start()
+            self._thread.start()
 
     def send(self, report: Report) -> None:
         """Send a report immediately, in the caller's thread."""
@@ -164,8 +164,7 @@ class Reports:
         with self._changed:
             self._closed = True
             self._changed.notify()
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._thread.join()
 
     def _run(self) -> None:
         while True:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import structlog
 from redis.exceptions import RedisError
 
+from cogitate.workers.processes.lazy_thread import LazyThread
+
 log = structlog.get_logger()
 
 
@@ -21,7 +23,7 @@ class Heartbeat:
         self._interval = interval
         self._active: Counter[tuple[str, str]] = Counter()
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread = LazyThread(self._run, "heartbeat")
         self._closed = False
 
     @contextmanager
@@ -31,8 +33,7 @@ class Heartbeat:
             if not self._active:
                 self._changed.notify()
             self._active[run, incarnation] += 1
-            if self._thread.ident is None:
-                self._thread.start()
+            self._thread.start()
         try:
             yield
         finally:

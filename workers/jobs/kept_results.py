@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 
 from cogitate.scheduler.ledger.claims import Claim, Claims, Result
 from cogitate.tasks.job import Cost
+from cogitate.workers.processes.lazy_thread import LazyThread
 
 MOST = 256  # results; the oldest are dropped first
 
@@ -39,7 +40,7 @@ class KeptResults:
         self._claims, self._interval = claims, interval
         self._kept: OrderedDict[str, _Kept] = OrderedDict()  # by job id
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="kept-results", daemon=True)
+        self._thread = LazyThread(self._run, "kept-results")
 
     def keep(self, claim: Claim, result: Result, used: Cost) -> None:
         """Keep a result until its job has ended."""
@@ -49,8 +50,7 @@ class KeptResults:
             self._kept.move_to_end(job_id)
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
-            if self._thread.ident is None:
-                self._thread.start()
+            self._thread.start()
             self._changed.notify()
 
     def look(self) -> None:

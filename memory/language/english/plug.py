@@ -7,6 +7,7 @@ from cogitate.memory.language.english.appointments import moved_to
 from cogitate.memory.language.english.certainty import (
     is_called_off,
     is_intent,
+    is_own_matter,
     is_refusal,
     is_tale,
     subject_of,
@@ -40,6 +41,7 @@ __all__ = [
     "is_done",
     "is_intent",
     "is_often",
+    "is_own_matter",
     "is_refusal",
     "is_tale",
     "leaning",

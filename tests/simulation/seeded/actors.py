@@ -188,18 +188,19 @@ class SimulatedCondition:
 
 
 class SimulatedThread:
-    """Takes the place of a `threading.Thread` of the present process."""
+    """Takes the place of a `LazyThread` of the present process."""
 
-    def __init__(self, *, target: Callable[[], None], **options: object) -> None:
+    def __init__(self, target: Callable[[], None], name: str) -> None:
         self._target = target
-        self.ident: int | None = None
+        self._is_started = False
 
     def start(self) -> None:
-        """Begin when the schedule says so."""
-        self.ident = id(self)
-        actor = current()
-        assert actor is not None
-        actor.process.spawn(self._target)
+        """Begin when the schedule says so, once."""
+        if not self._is_started:
+            self._is_started = True
+            actor = current()
+            assert actor is not None
+            actor.process.spawn(self._target)
 
 
 def wait_until(done: Callable[[], bool], timeout: float) -> None:

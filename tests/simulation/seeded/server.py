@@ -160,9 +160,14 @@ def simulating() -> Iterator[Server]:
             undo.enter_context(patch.object(packing, name, stands_in))
         undo.enter_context(patch.object(packing, "ask_together", watched_pack))
         desk = cogitate.workers.jobs.batches.desk
-        threads = SimpleNamespace(Condition=SimulatedCondition, Thread=SimulatedThread)
-        for name, takes_part in {"threading": threads, "BatchFiles": SimulatedFiles, "log": LoudLog()}.items():
-            undo.enter_context(patch.object(desk, name, takes_part))
+        stand_ins = {
+            "threading": SimpleNamespace(Condition=SimulatedCondition),
+            "LazyThread": SimulatedThread,
+            "BatchFiles": SimulatedFiles,
+            "log": LoudLog(),
+        }
+        for name, stands_in in stand_ins.items():
+            undo.enter_context(patch.object(desk, name, stands_in))
         undo.enter_context(patch.object(cogitate.workers.gate.gate, "Reports", _Untold))
         undo.enter_context(patch.object(cogitate.workers.jobs.runner, "ModelClients", SimulatedModel))
         undo.enter_context(patch.object(cogitate.workers.jobs.call_layers, "Sharing", _Alone))

@@ -9,8 +9,9 @@ import pytest
 
 from cogitate.memory import typed_json
 from cogitate.memory.entry import Entry
-from cogitate.simulation.town import conversation, phrases, topics
+from cogitate.simulation.town import conversation, topics
 from cogitate.simulation.town.chance import Chance
+from cogitate.simulation.town.phrases import PHRASES, for_me, for_other
 from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import Body, News, Promise, State, Talk
 from cogitate.simulation.town.topics import Pair
@@ -140,10 +141,10 @@ def test_a_promise_is_made_then_kept_or_broken_once() -> None:
     assert state.promises == []
 
 
-@pytest.mark.parametrize(("favour", "done"), phrases.FAVOURS)
+@pytest.mark.parametrize(("favour", "done"), [*PHRASES.favours, *PHRASES.favours_of_neighbours])
 def test_favours_read_well_from_every_side(favour: str, done: str) -> None:
-    assert not re.search(r"\byour?\b", phrases.for_me(favour) + phrases.for_other(favour, "Klára"))
-    assert "Klára" in phrases.for_other(favour, "Klára")
+    assert not re.search(r"\byour?\b", for_me(favour) + for_other(favour, "Klára"))
+    assert "Klára" in for_other(favour, "Klára")
     assert re.search(r"\byour?\b", done)
 
 
@@ -206,8 +207,8 @@ def test_how_are_you_is_answered_and_asked_back() -> None:
         if said[1].endswith("And you?"):
             asked += 1
             assert lines[2].speaker == lines[0].speaker
-            assert said[2] in {feeling for _, options in phrases.FEELINGS for feeling in options}
-            assert not {opening for opening, _ in phrases.OF_SLEEP} & set(said)
+            assert said[2] in {feeling for _, options in PHRASES.feelings for feeling in options}
+            assert not {opening for opening, _ in PHRASES.of_sleep} & set(said)
     assert asked
 
 

@@ -38,6 +38,7 @@ from cogitate.workers.jobs.batches.parking import completion_cost, patience_of
 from cogitate.workers.jobs.call import BatchAnswer
 from cogitate.workers.llm.batch_files import BatchFiles, BatchLine, BatchRefused, BatchStatus, BatchUnknown
 from cogitate.workers.llm.requests.address import address_of
+from cogitate.workers.processes.lazy_thread import LazyThread
 
 GATHER = 2.0  # seconds without a further request, after which those that wait are sent
 LONGEST_GATHER = 20.0  # seconds that a request waits for others, however many follow
@@ -85,12 +86,12 @@ class BatchDesk:
         self._woken: set[str] = set()
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+        self._thread = LazyThread(self._work, "batches")
 
     def start(self) -> None:
         """Start the thread if it does not run."""
         with self._changed:
-            if self._thread.ident is None and not self._closed:
+            if not self._closed:
                 self._thread.start()
 
     def wake(self, run: str) -> None:
@@ -108,8 +109,7 @@ class BatchDesk:
     def close(self) -> None:
         """End the thread, and wait a moment for it."""
         self.stop()
-        if self._thread.ident is not None:
-            self._thread.join(HOLD)
+        self._thread.join(HOLD)
         for files in self._files.values():
             files.close()
 

@@ -253,14 +253,14 @@ def test_other_reports_are_sent_together_and_at_the_end(monkeypatch: pytest.Monk
 def test_a_report_that_is_sent_at_once_waits_for_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     sender = Sender(monkeypatch)
     sender.reports.send(report("now"))
-    assert (sender.batches, sender.reports._thread.ident) == ([["now"]], None)
+    assert (sender.batches, sender.reports._thread._thread) == ([["now"]], None)
 
 
 def test_the_first_report_after_the_end_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     sender = Sender(monkeypatch)
     sender.reports.close()
     sender.reports.add(report("late", answer=failed("server")))
-    assert sender.reports._thread.ident is None
+    assert sender.reports._thread._thread is None
 
 
 def test_one_named_thread_sends_them_and_keeps_no_process_alive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,10 +269,10 @@ def test_one_named_thread_sends_them_and_keeps_no_process_alive(monkeypatch: pyt
     for token in "ab":
         sender.reports.add(report(token, answer=failed("server")))
         sender.wait()
-        threads.add(sender.reports._thread)
+        threads.add(sender.reports._thread._thread)
     sender.reports.close()
     (thread,) = threads
-    assert thread.ident is not None
+    assert thread is not None
     assert (thread.name, thread.daemon) == ("endpoint-reports", True)
 
 

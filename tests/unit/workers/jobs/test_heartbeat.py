@@ -44,8 +44,10 @@ def heartbeat(beats: Beats) -> Iterator[Heartbeat]:
     made = Heartbeat(beats.beat, 0.001)
     yield made
     made.close()
-    made._thread.join(LONGEST)
-    assert not made._thread.is_alive()
+    thread = made._thread._thread
+    assert thread is not None
+    thread.join(LONGEST)
+    assert not thread.is_alive()
 
 
 def test_it_beats_again_and_again_for_the_runs_that_have_a_job_here(beats: Beats, heartbeat: Heartbeat) -> None:
@@ -88,7 +90,8 @@ def test_its_one_named_thread_waits_no_longer_for_the_next_beat_once_it_is_close
     heartbeat = Heartbeat(beats.beat, 3_600.0)
     with heartbeat.of("town", "x"):
         eventually(lambda: heartbeat._changed._waiters, "the thread to wait for the next beat")  # type: ignore[attr-defined]
-    thread = heartbeat._thread
+    thread = heartbeat._thread._thread
+    assert thread is not None
     assert (thread.name, thread.daemon) == ("heartbeat", True)
     heartbeat.close()
     thread.join(LONGEST)

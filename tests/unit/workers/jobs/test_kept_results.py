@@ -148,7 +148,9 @@ def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
     claims: Any = ledger
     results = KeptResults(claims, 3.0)
     results.keep(claim("a"), result(1), FIRST)
-    assert (results._thread.name, results._thread.daemon) == ("kept-results", True)
+    thread = results._thread._thread
+    assert thread is not None
+    assert (thread.name, thread.daemon) == ("kept-results", True)
     for stands in ("open", "open", ""):  # the end leaves nothing to keep: its thread sleeps no more
         assert asleep.acquire(timeout=LONGEST)
         ledger.stands["a"] = stands

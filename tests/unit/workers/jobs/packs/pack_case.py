@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+import msgspec
+
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.completions import complete, error
 from cogitate.scheduler.config.endpoints import Model
@@ -27,6 +29,7 @@ from tests.unit.tasks.own_kind_case import Own, Said
 
 RESERVED = Cost(calls=1, tokens=1_050, usd_micros=200)
 MODEL = Model(name="default", model="m", input_price=150_000, output_price=600_000, pack="auto")
+WEAK = msgspec.structs.replace(MODEL, reasons=False)
 WORLD = "Places:\n- Harbour (port)\n- Mill (work)\n\n"
 OWNERS = ("ada", "ben", "cleo", "dan")
 

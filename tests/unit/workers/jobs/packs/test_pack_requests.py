@@ -8,14 +8,15 @@ import re
 
 import pytest
 
+from cogitate.scheduler.config.endpoints import Model
 from cogitate.tasks.job import Cost
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, Passages, packed
+from cogitate.workers.jobs.packs.prompt import LONGEST_SHARED_TEXT, Passages, case_field, packed
 from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from tests.unit.tasks.own_kind_case import Said
-from tests.unit.workers.jobs.packs.pack_case import OWNERS, StandIn, ask_all, call_of, memory_of, total
+from tests.unit.workers.jobs.packs.pack_case import MODEL, OWNERS, WEAK, StandIn, ask_all, call_of, memory_of, total
 
 ONE = '"a tune"'
 CALLS = [call_of(owner) for owner in OWNERS]
@@ -185,25 +186,30 @@ CROWD = tuple(f"agent{number}" for number in range(10))
 def test_no_owners_text_reaches_another_owners_answer(part: int) -> None:
     """The stand-in obeys injections: it says what one case holds in another's item, by number, repeated or merged."""
     rng = random.Random(part)
-    for _ in range(100):
+    for at in range(100):
+        model = WEAK if at % 2 else MODEL
         secrets = {owner: memory_of(f"{owner}{rng.randrange(10**6)}") for owner in CROWD}
         calls = [
-            call_of(owner, rng.choice(INJECTIONS).replace("{mine}", secrets[owner]) + " " + secrets[owner])
+            call_of(owner, rng.choice(INJECTIONS).replace("{mine}", secrets[owner]) + " " + secrets[owner], model=model)
             for owner in CROWD
         ]
 
-        def obeys(user: str, cases: list[tuple[int, str, str]], rng: random.Random = rng) -> str | None:
+        def obeys(
+            user: str, cases: list[tuple[int, str, str]], rng: random.Random = rng, model: Model = model
+        ) -> str | None:
             if not cases:
                 return None
             words = {number: re.sub(r"\s+", " ", text[-90:]) for number, _, text in cases}
             rows = [
-                [
+                (
                     rng.choice([number, rng.randrange(0, len(cases) + 2)]),
                     rng.choice(["", "So: "]) + words[rng.choice([number, *words])],
-                ]
+                )
                 for number in words
             ]
             rng.shuffle(rows)
+            if not model.reasons:
+                return json.dumps({case_field(number): {"text": text} for number, text in rows})
             objects = [{"case": number, "text": text} for number, text in rows]
             return json.dumps({"answers": rng.choice([rows, objects])})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import msgspec
 import pytest
 
 from cogitate.prompts.constraints import Constraint
@@ -13,9 +12,7 @@ from cogitate.workers.jobs.packs.prompt import cases_in
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.schema import narrowed_schema
 from tests.unit.tasks.own_kind_case import Said
-from tests.unit.workers.jobs.packs.pack_case import MODEL, OWNERS, StandIn, ask_all, call_of
-
-WEAK = msgspec.structs.replace(MODEL, reasons=False)
+from tests.unit.workers.jobs.packs.pack_case import OWNERS, WEAK, StandIn, ask_all, call_of
 
 
 def choosing(owner: str) -> Call:
