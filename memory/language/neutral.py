@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, has_end, joined, split_sentences, with_end
@@ -43,7 +44,8 @@ class Neutral:
         asks = clause.endswith(QUESTIONS) and not any(map(str.isdigit, clause))
         if asks or len(words(clause)) < 2 or self.is_courtesy(clause, talk.speakers):
             return ""
-        return self._pack.labelled(speech.speaker, said)
+        listener = speech.listener or talk.speakers.other_than(speech.speaker)
+        return self.quoted(said, speech.speaker, listener, False, None)
 
     def told_after(self, sentence: str, minute: int) -> str:
         return sentence
@@ -59,7 +61,7 @@ class Neutral:
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
         day = "" if minute is None else self._pack.day(minute)
-        return self._pack.labelled(self._pack.bracketed(speaker, day), self._pack.quoted(said))
+        return self._pack.speech.report(said, speaker, "" if listener == "me" else listener, day)  # "me" is not known
 
     def all_of(self, parts: Sequence[str]) -> str:
         return self._pack.all_of(parts)
@@ -82,6 +84,8 @@ class Neutral:
             later = days_named(new, self._pack), find_times(new, self._pack)
             days, times = later if all(later) else (days, times if len(times) > 1 else [])
             at = -1
+        if not days and times and self.is_intent(sentence) and times[at].minute > minute % DAY:
+            days = [day_of(minute)]
         if not days or not times:
             return None
         return Appointed(times[at].minute, days[at], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
@@ -115,8 +119,8 @@ class Neutral:
         undated = anchor_days(deed, 0, self._pack)
         for time in reversed(find_times(undated, self._pack)):
             undated = undated[: time.start] + undated[time.end :]
-        if self._pack.day_numbers is not None:
-            undated = self._pack.day_numbers.sub(" ", undated)
+        if self._pack.days.numbered is not None:
+            undated = self._pack.days.numbered.sub(" ", undated)
         return frozenset(stems(undated))
 
     def tells_outcome(self, text: str) -> str:
@@ -131,12 +135,24 @@ class Neutral:
         told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.says("undone", sentence))
         return told and are_alike(self.deed_words(deed), frozenset(stems(sentence)))
 
+    def is_deadline(self, text: str) -> bool:
+        return self._pack.says("up_to", text)
+
+    def ends_in_a_day(self, text: str) -> bool:
+        return self._pack.ends_in_a_day(text)
+
+    def is_often(self, text: str) -> bool:
+        return self._pack.says("often", text)
+
     def tells_done(self, sentence: str) -> bool:
         return not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)
 
     def is_intent(self, sentence: str) -> bool:
         asks = sentence.endswith(QUESTIONS)
         return not asks and not self._pack.leaves_open(sentence) and self._pack.says("own", sentence)
+
+    def is_own_matter(self, sentence: str) -> bool:
+        return self.is_intent(sentence) and not self._pack.says("ours", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
         return self._pack.tells_trouble(sentence)

@@ -119,8 +119,9 @@ def build(
     slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
     slots = [*map(told, slots), *timed]
     left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
-    left += [told(Slot(0, SEE_TO + text, None, 4, LEFT_UNDONE, "see_to")) for text in said[-MOST_SAID:]]
-    left += _taken_up(unfinished, [*slots, *untimed], places, told, phrases, status)
+    left += [Slot(0, text, None, 4, LEFT_UNDONE) for text in said[-MOST_SAID:]]
+    usual = [Slot(0, habit.what, None, 3, OPEN) for habit in read_routine(routine, profile.name)]  # each day anew
+    left += _taken_up(unfinished, [*slots, *left, *untimed, *usual], places, told, phrases, status)
     for minute, slot in zip(_TAKEN_UP, left, strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, closes)))
     for slot in untimed:

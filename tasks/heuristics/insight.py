@@ -9,6 +9,7 @@ nothing else of the period matters.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import chain
@@ -27,7 +28,7 @@ from cogitate.tasks.heuristics.closing import is_closed, is_past
 from cogitate.tasks.heuristics.deeds import is_deed, with_deeds_joined
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.period import read_theme, tellable
-from cogitate.tasks.heuristics.pressing import did, is_answered
+from cogitate.tasks.heuristics.pressing import did, find_answer, is_answered, subject_of
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import BY_TIME, TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -82,11 +83,13 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
             chosen.append(Finding(text, (sentence.number,)))
             told |= sentence.part.stems
             half = half or nearness / 2
+    chosen += _ends(recalled, chosen, fresh)
+    chosen.sort(key=lambda finding: recalled.by_number[finding.evidence[0]].minute)
     chosen = with_deeds_joined(recalled, chosen)
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
-            chosen[same] = finding  # it says the same, with its hour
+            chosen = [*chosen[:same], *chosen[same + 1 :], finding]  # it says the same, with its hour
         elif fresh(finding.text, frozenset() if finding.is_outcome else frozenset(stems(finding.text))):
             chosen.append(finding)
             break
@@ -190,6 +193,30 @@ def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
     telling = (e for e in recalled.recent if is_dialogue(e) or did(e.text, recalled.name))
     later = (e for e in telling if BY_TIME(e) > BY_TIME(entry))
     return is_answered(sentence, entry.minute, later, recalled.name, recalled.names, recalled.language)
+
+
+def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[Finding]:
+    """Return the observations that tell how the trouble ended, or the things are now, told of."""
+    numbers = {n for finding in chosen for n in finding.evidence}
+    seen = sorted((e for e in recalled.recent if not is_dialogue(e) and rating(e) >= NOTABLE), key=BY_TIME)
+    ends: list[Finding] = []
+    for entry in [recalled.by_number[n] for n in sorted(numbers)]:
+        later = seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :]
+        if is_dialogue(entry) or not later:
+            continue
+        subject, end = subject_of(entry.text), None
+        if tells_trouble(entry.text, recalled.language):
+            end = find_answer(entry.text, entry.minute, later, recalled.name, recalled.names, recalled.language)
+        is_thing = subject != "" and not did(entry.text, recalled.name)
+        if is_thing and (end is None or tells_trouble(end.text, recalled.language)):
+            end = next((e for e in reversed(later) if subject_of(e.text) == subject), None)
+        if end is None or end.number in numbers or tells_trouble(end.text, recalled.language):
+            continue
+        said = recalled.told_by_number[end.number].sentences
+        if said and fresh(text := tell(recalled, end, said[0].part.text), said[0].part.stems, GRAVE):
+            ends.append(Finding(text, (end.number,)))
+            numbers.add(end.number)
+    return ends
 
 
 class _Fresh:

@@ -9,19 +9,21 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from cogitate.memory.appointments import appointments, standing
+from cogitate.memory.appointments import Appointment, appointments, standing
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.languages import is_english, languages_of
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
-from cogitate.memory.summaries.conversations import first_person
+from cogitate.memory.summaries.conversations import first_person, parse_line
 from cogitate.tasks.heuristics.day_plan import SEE_TO, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
 from cogitate.tasks.heuristics.reading import TIMED
+from cogitate.tasks.heuristics.replies import settled_in_talk
 from cogitate.tasks.heuristics.said_for_day import said_for_day
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
@@ -41,9 +43,15 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     profile = case.profile
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
     told, places = _told(case, start), case.world.locations
-    booked = with_owed(appointments(told, places, start, end), standing(owed.timed, told), owed.by_others)
-    agreed = owed.numbers | {a.number for a in booked}
     entries, names = case.entries, case.world.display_names
+    settled = settled_in_talk(case.job.key.owner, entries, names, start)
+    timed = [a for a in standing(settled.timed, entries) if start <= a.minute < end]
+    quoted = {a.number for a in timed}
+    alone = [
+        a for a in appointments(told, places, start, end) if a.number not in quoted and not _is_of_another(case, a)
+    ]
+    booked = with_owed([*alone, *timed], standing(owed.timed, told), owed.by_others)
+    agreed = owed.numbers | {a.number for a in booked}
     planned = partial(
         build,
         profile=profile,
@@ -57,7 +65,10 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
         owed=owed.untimed,
-        said=said_for_day(profile.name, case.entries, case.world.display_names, start, owed.numbers),
+        said=[
+            *(a.what for a in standing(settled.untimed, entries)),
+            *said_for_day(profile.name, entries, names, start, owed.numbers),
+        ],
         language=language,
     )
     pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
@@ -66,6 +77,16 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         slots.sort(key=lambda slot: -slot.priority)
     used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}
     return slots, tuple(used)
+
+
+def _is_of_another(case: Case, appointment: Appointment) -> bool:
+    """Return whether an appointment is what another says that it does alone."""
+    entry = next((e for e in case.entries if e.number == appointment.number), None)
+    if entry is None or is_english(appointment.what):
+        return False
+    line = parse_line(entry, case.world.display_names)
+    said = appointment.what.removeprefix(pack_of(languages_of(appointment.what)[0]).labelled(line.speaker, ""))
+    return line.speaker not in ("", case.profile.name) and language_of(said).is_own_matter(said)
 
 
 def _dated(case: Case) -> Entry:

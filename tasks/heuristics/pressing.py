@@ -141,7 +141,14 @@ def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, names: Mapping[s
 def is_answered(
     matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
 ) -> bool:
-    """Return whether a later observation or a sentence spoken later is about a matter.
+    """Return whether something later is about a matter (`find_answer`)."""
+    return find_answer(matter, raised, later, name, names, language) is not None
+
+
+def find_answer(
+    matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
+) -> Entry | None:
+    """Return the first later observation or line that is about a matter, if any.
 
     One that tells of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
     half of the matter's, or the noun with which it begins; what tells of its owner's deed needs one.
@@ -149,7 +156,7 @@ def is_answered(
     Args:
         raised: game minute of the matter. The talk that follows it at once raises it too.
     """
-    words, subject, called = frozenset(TERMS.of(matter)), _subject(matter), frozenset(TERMS.of(name))
+    words, subject, called = frozenset(TERMS.of(matter)), subject_of(matter), frozenset(TERMS.of(name))
     enough, least, is_known = 2 * _ALIKE * len(words), min(4, len(words)), knows_trouble(language)
     for entry in later:
         is_said = is_dialogue(entry)
@@ -161,13 +168,13 @@ def is_answered(
             if not shared:
                 continue
             if shared >= enough and not is_said:
-                return True
+                return entry
             is_deed = not is_said and did(text, name) and not called.issuperset(words.intersection(said))
             is_near = is_deed or (shared >= least and shared >= len(frozenset(said) - called))
-            is_near = is_near or _subject(text) == subject != ""
+            is_near = is_near or subject_of(text) == subject != ""
             if is_near and (is_deed or not is_known or not tells_trouble(text, language)):
-                return True
-    return False
+                return entry
+    return None
 
 
 def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:
@@ -178,7 +185,7 @@ def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:
 
 
 @lru_cache(maxsize=65_536)
-def _subject(text: str) -> str:
+def subject_of(text: str) -> str:
     """Return an article and the noun behind it with which a text begins, or ""."""
     first, _, rest = text.partition(" ")
     noun = rest.partition(" ")[0]

@@ -1,6 +1,6 @@
 """What is said for the day of a plan, at no hour: by its owner about itself, or by another to it by name.
 
-Where time is told by rounds, it is what anybody says of a round that is not over.
+Where time is told by rounds, it is what anybody says of a round that is not over, but for what others do alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def said_for_day(
 def _said_for_rounds(
     name: str, entries: Iterable[Entry], names: Mapping[str, str], start: int, agreed: Collection[int]
 ) -> list[str]:
-    """Return the sentences of talk that name a round which is not over, the newest last; of each round the last."""
+    """Return the sentences of talk that name a round which is not over, the newest last; of each round the last.
+
+    What others mean to do alone is left out.
+    """
     found: dict[int, str] = {}
     for entry in entries:
         if not is_dialogue(entry) or entry.number in agreed or entry.minute > start:
@@ -60,6 +63,8 @@ def _said_for_rounds(
         for sentence in split_sentences(line.text):
             rounds = rounds_named(sentence, entry.minute)
             if not rounds or sentence.endswith(QUESTIONS) or is_over(sentence, start, entry.minute):
+                continue
+            if line.speaker != name and language_of(sentence).is_own_matter(sentence):
                 continue
             label = "" if line.speaker == name else pack_of(languages_of(sentence)[0]).labelled(line.speaker, "")
             for number in rounds:  # what was moved to another round, or is said again

@@ -130,6 +130,11 @@ def is_intent(sentence: str) -> bool:
     return not denied and not sentence.endswith("?") and _WORDS.says("own", sentence)
 
 
+def is_own_matter(sentence: str) -> bool:
+    """Return whether a sentence tells what its speaker means to do, alone."""
+    return is_intent(sentence) and not _WORDS.says("ours", sentence)
+
+
 def tells_trouble(sentence: str) -> bool:
     """Return whether a sentence tells that something is broken, missing or in danger."""
     return _WORDS.tells_trouble(sentence)

@@ -21,7 +21,7 @@ from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "dc8c43a7434b5e64099714d8d0bc4def"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "e297830c723074ef502bbc3612a33dbc"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 

@@ -95,7 +95,10 @@ def test_nothing_observed_and_nothing_that_matters_are_a_quiet_time() -> None:
             'Klaus Mueller told Maria Lopez: "Your goat ate the hay, my friend."',
         ),
         (message("Is the mill on fire?", 5, importance=8), 'Maria Lopez asked Klaus Mueller: "Is the mill on fire?"'),
-        (message("Мельница сгорела вчера ночью.", 5, importance=8), "Maria Lopez: «Мельница сгорела вчера ночью.»"),
+        (
+            message("Мельница сгорела вчера ночью.", 5, importance=8),
+            "Maria Lopez → Klaus Mueller: «Мельница сгорела вчера ночью.»",
+        ),
     ],
 )
 def test_a_statement_is_quoted_with_speaker_and_addressee(said: Entry, quoted: str) -> None:
@@ -153,9 +156,16 @@ def test_what_was_heard_on_earlier_days_too_weighs_less_than_what_is_new() -> No
         *old,
         *(message(f"Fish costs {n} coins at the harbour.", 1_500 + n, importance=5) for n in (7, 8)),
         message("Smugglers dug a tunnel below the tower.", 1_600, importance=5),
+        message("Wolves broke into the old barn yesterday.", 1_601, importance=5),
+        message("Lightning split an oak beside our chapel.", 1_602, importance=5),
     ).live()
-    recalled = Recalled(owner=KLAUS, recent=live[30:], before=live[:30], names=WORLD.names, minute=2_000, repeats={})
-    assert "tunnel" in find_insight(recalled).text.partition('." ')[0]
+
+    def told_after(before: Sequence[Entry]) -> str:
+        recalled = Recalled(owner=KLAUS, recent=live[30:], before=before, names=WORLD.names, minute=2_000, repeats={})
+        return find_insight(recalled).text
+
+    assert "Fish" in told_after(())
+    assert "Fish" not in told_after(live[:30])
 
 
 def test_an_appointment_is_told_in_the_sentence_that_names_its_hour() -> None:
@@ -328,7 +338,7 @@ def test_every_word_of_an_insight_stands_in_its_evidence(entries: list[Entry]) -
         return
     by_number = dict(enumerate(entries, start=1))
     source = " ".join(by_number[n].text for n in insight.evidence)
-    ours = "I me my noted Maria Lopez Klaus Mueller told asked said on day For today at AM PM 1 2 tomorrow"
+    ours = "I me my noted Maria Lopez Klaus Mueller told asked said on day For today at AM PM 1 2 tomorrow が に"
     words = set(re.findall(r"[^\W_]+", f"{source} {ours}".lower()))
     assert set(re.findall(r"[^\W_]+", insight.text.lower())) <= words
 
@@ -366,7 +376,7 @@ def test_what_matters_and_recurs_makes_no_quiet_period(language: str) -> None:
 
 def test_another_is_quoted_in_the_language_of_the_owner() -> None:
     said = message("Quedan 12 kilos.", 1100, importance=6)
-    assert noticed(said, language="es").text == "Maria Lopez: «Quedan 12 kilos.»"
+    assert noticed(said, language="es").text == "Maria Lopez a Klaus Mueller: «Quedan 12 kilos.»"
     assert noticed(said).text == 'Maria Lopez told Klaus Mueller: "Quedan 12 kilos."'
 
 
@@ -455,3 +465,25 @@ def test_scenery_is_told_only_where_there_is_nothing_else(seen: str) -> None:
     deed = observation("Klaus Mueller is baking bread.", 610, importance=3)
     assert noticed(scenery, deed).text == "Klaus Mueller was baking bread."
     assert noticed(scenery).text == seen.replace("is sewing", "was sewing")
+
+
+def test_what_is_told_stands_in_the_order_of_time() -> None:
+    empty = observation("Not one dose is left in the ward.", 600, importance=7)
+    back = observation("Bo came home with 25 doses of serum.", 700, importance=8)
+    assert noticed(empty, back).text == "Not one dose is left in the ward. Bo came home with 25 doses of serum."
+
+
+@pytest.mark.parametrize(
+    ("language", "trouble", "end"),
+    [
+        ("en", "The pump in greenhouse B is leaking.", "Maria Lopez repaired the pump in greenhouse B."),
+        ("fr", "Le générateur s'est arrêté.", "Le générateur est reparti."),
+    ],
+)
+def test_trouble_is_told_with_its_end(language: str, trouble: str, end: str) -> None:
+    others = [observation(f"Trader {n} sold {n} goats.", 610 + n, importance=6) for n in range(3)]
+    seen = observation(trouble, 600, importance=8)
+    text = noticed(seen, *others, observation(end, 700, importance=5), language=language).text
+    assert text.startswith(trouble)
+    assert text.endswith(end)
+    assert trouble in noticed(seen, *others, language=language).text

@@ -62,11 +62,11 @@ def test_weather_questions_refusals_and_appointments_are_not(text: str) -> None:
     assert said_for(own(text)) == []
 
 
-def test_a_plan_sees_to_the_two_said_last() -> None:
+def test_a_plan_holds_the_two_said_last() -> None:
     texts = ("I'll mend the gate tomorrow.", "I'll feed the goat tomorrow.", "I'll paint the door tomorrow.")
     plan = made(stream_of(*map(own, texts)), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
     items = [item.description for item in plan.items]
-    assert items == ["See to it: I'll feed the goat on day 2", "See to it: I'll paint the door on day 2"]
+    assert items == ["I'll feed the goat on day 2", "I'll paint the door on day 2"]
 
 
 def test_where_time_is_told_by_rounds_what_anybody_says_of_a_round_ahead_is_for_it() -> None:
@@ -85,3 +85,8 @@ def test_where_time_is_told_by_rounds_what_anybody_says_of_a_round_ahead_is_for_
     spanish = message("El consejo vota en la ronda 14.", 8, speaker=MARIA, hearer=KLAUS)
     assert said_at(10, spanish) == ["Maria Lopez: El consejo vota en la ronda 14"]
     assert said_at(15, spanish) == []
+    french = message("Je m'en occupe au tour 14.", 8, speaker=MARIA, hearer=KLAUS)
+    mine = message("I will count the votes in round 14.", 8, speaker=MARIA, hearer=KLAUS)
+    assert said_at(10, french) == said_at(10, mine) == [], "theirs to do"
+    ours = message("We count the votes in round 14.", 8, speaker=MARIA, hearer=KLAUS)
+    assert said_at(10, ours) == ["Maria Lopez: We count the votes in round 14"]
