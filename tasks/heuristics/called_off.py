@@ -61,8 +61,8 @@ def _core(text: str) -> tuple[str, ...]:
     """Return the words of a text that tell what is done, without its day, its negation and its function words."""
     code = languages_of(text)[0]
     pack = pack_of(code)
-    if pack.day_numbers is not None:
-        text = pack.day_numbers.sub(" ", text)
+    if pack.days.numbered is not None:
+        text = pack.days.numbered.sub(" ", text)
     if any(map(is_unspaced, text)):
         denials = {way for key in ("refusals", "declines") for way in pack.ways(key)}
         return tuple(run for run in _HAN_RUN.findall(text) if run not in denials)
