@@ -69,8 +69,8 @@ def _items(owner: str, *lines: tuple[str, str]) -> list[str]:
         (
             "On se retrouve demain à 10 h pour les graines ?",
             "Plutôt à 11 h, d'accord, les graines.",
-            "11:00 On se retrouve le jour 2 à 10 h pour les graines ? – Bo: Plutôt à 11 h, d'accord, les graines",
-            "11:00 Ada: On se retrouve le jour 2 à 10 h pour les graines ? – Plutôt à 11 h, d'accord, les graines",
+            "11:00 On se retrouve le jour 2 à 10 h pour les graines ? – Bo\xa0: Plutôt à 11 h, d'accord, les graines",
+            "11:00 Ada\xa0: On se retrouve le jour 2 à 10 h pour les graines ? – Plutôt à 11 h, d'accord, les graines",
         ),
         (
             "Kannst du mir morgen beim Zaun helfen?",
