@@ -51,6 +51,8 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         a for a in appointments(told, places, start, end) if a.number not in quoted and not _is_of_another(case, a)
     ]
     booked = with_owed([*alone, *timed], standing(owed.timed, told), owed.by_others)
+    replies = [a.what for a in standing(settled.untimed, entries)]
+    said = said_for_day(profile.name, entries, names, start, owed.numbers)
     agreed = owed.numbers | {a.number for a in booked}
     planned = partial(
         build,
@@ -65,10 +67,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
         owed=owed.untimed,
-        said=[
-            *(a.what for a in standing(settled.untimed, entries)),
-            *said_for_day(profile.name, entries, names, start, owed.numbers),
-        ],
+        said=[*(text for text in said if not any(one.endswith(text) for one in replies)), *replies],
         language=language,
     )
     pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)

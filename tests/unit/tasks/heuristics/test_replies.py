@@ -87,3 +87,11 @@ def test_a_plan_holds_what_a_talk_settled_until_it_is_called_off() -> None:
     assert items(*agreed) == ["Maria Lopez: Quiero ir el día 2 a la isla. Iremos. A las siete en el muelle"]
     off = message("No iremos a la isla, se cancela.", 900)
     assert not any("isla" in item for item in items(*agreed, off))
+
+
+def test_a_reply_is_planned_once() -> None:
+    lines = talk("Could you look in the laundry tomorrow?", "I'll look in the laundry tomorrow.")
+    plan = made(stream_of(*lines), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
+    assert [item.description for item in plan.items] == [
+        "Maria Lopez: Could you look in the laundry on day 2? I'll look in the laundry on day 2"
+    ]
