@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NoReturn, Protocol
+from typing import NamedTuple, NoReturn
 
 import msgspec
 
@@ -33,23 +33,13 @@ WITHOUT_QUERY = 50  # memories that a context without a query considers, the new
 _TOLD: tuple[EntryType, ...] = tuple(name for name in ENTRY_TYPES if name != "plan")
 
 
-class Source(Protocol):
-    """The source from which a view reads."""
+class Present(NamedTuple):
+    """What a view of memories knows of its run at the last boundary."""
 
-    def stream(self) -> Stream:
-        """Return the owner's stream as it is now."""
-
-    def minute(self) -> int:
-        """Return the game time of the last boundary."""
-
-    def clock(self) -> Clock:
-        """Return the clock of the run."""
-
-    def names(self) -> Mapping[str, str]:
-        """Return the display names of owners and places by id."""
-
-    def profile(self) -> ProfileChoice:
-        """Return the retrieval profile of the run."""
+    minute: int  # game time, total minutes
+    clock: Clock
+    names: Mapping[str, str]  # display names of owners and places by id
+    profile: ProfileChoice  # for retrieval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +71,16 @@ class MemoryView:
     memories: archived ones are no longer remembered. A view may be kept: it always reads the present memory.
     """
 
-    def __init__(self, owner: str, source: Source, similarity: Similarity | None = None) -> None:
+    def __init__(
+        self,
+        owner: str,
+        stream: Callable[[], Stream],  # the owner's as it is now
+        present: Callable[[], Present],
+        similarity: Similarity | None = None,
+    ) -> None:
         self._owner = owner
-        self._source = source
+        self._stream = stream
+        self._present = present
         self._similarity = similarity
         self._unavailable = ""
 
@@ -95,12 +92,12 @@ class MemoryView:
     @property
     def minute(self) -> int:
         """The game time of the last boundary, in total minutes."""
-        return self._source.minute()
+        return self._present().minute
 
     @property
     def clock(self) -> Clock:
         """The clock of the run, which names game times in texts."""
-        return self._source.clock()
+        return self._present().clock
 
     @property
     def similarity_failure(self) -> str:
@@ -110,17 +107,17 @@ class MemoryView:
     @property
     def summary(self) -> str:
         """The long-term summary; "" before the first one."""
-        return self._source.stream().head.summary
+        return self._stream().head.summary
 
     @property
     def character(self) -> Character:
         """The facts that compaction always keeps; a copy."""
-        kept = self._source.stream().head.character
+        kept = self._stream().head.character
         return msgspec.structs.replace(kept, relationships=dict(kept.relationships))
 
     def __len__(self) -> int:
         """Return the number of live memories."""
-        return self._source.stream().count()
+        return self._stream().count()
 
     def __repr__(self) -> str:
         return f"<MemoryView of {self._owner}>"
@@ -153,7 +150,7 @@ class MemoryView:
         Raises:
             InputError: naming the argument that cannot be used.
         """
-        choice = self._source.profile() if profile is None else check_choice("profile", profile)
+        choice = self._present().profile if profile is None else check_choice("profile", profile)
         return self._recall(
             check_text("query", query, MAX_TEXT, blank=True),
             limit=check_integer("limit", limit, 0, MAX_LIMIT),
@@ -221,10 +218,10 @@ class MemoryView:
 
     def relationships(self) -> tuple[Relationship, ...]:
         """Return every person in the memories or in the relationships that the host stated, by name."""
-        names, words = self._source.names(), dict(self._source.stream().head.character.relationships)
+        names, words = self._present().names, dict(self._stream().head.character.relationships)
         count: dict[str, int] = {}
         latest: dict[str, int] = {}
-        for entry in self._source.stream().newest():
+        for entry in self._stream().newest():
             for who in {*entry.subjects} - {self._owner}:
                 count[who] = count.get(who, 0) + 1
                 latest[who] = max(latest.get(who, 0), entry.minute)
@@ -245,7 +242,7 @@ class MemoryView:
 
     def plan(self) -> CurrentPlan | None:
         """Return the current plan, with the status of each item and the next one; None without a plan."""
-        stream, minute = self._source.stream(), self._source.minute()
+        stream, minute = self._stream(), self._present().minute
         entry = stream.current_plan(minute)
         if entry is None:
             return None
@@ -276,7 +273,7 @@ class MemoryView:
             InputError: naming the argument that cannot be used.
         """
         room = check_integer("tokens", tokens, 1, MAX_TOKENS)
-        choice = self._source.profile() if profile is None else check_choice("profile", profile)
+        choice = self._present().profile if profile is None else check_choice("profile", profile)
         asked = check_text("query", query, MAX_TEXT, blank=True)
         subjects = self._subjects(_listed("about", about))
         if asked.strip():
@@ -293,7 +290,7 @@ class MemoryView:
                 now=plan.now if plan is not None else None,
                 later=plan.next if plan is not None else None,
                 memories=ranked,
-                names=self._source.names(),
+                names=self._present().names,
             )
 
     # -- its parts -----------------------------------------------------------------------------------
@@ -309,7 +306,7 @@ class MemoryView:
         since: int,
     ) -> tuple[Scored, ...]:
         wanted = Query(minute=self.minute, text=query, limit=limit, types=types, subjects=subjects)
-        entries = [e for e in self._source.stream().live() if e.minute >= since and wanted.admits(e)]
+        entries = [e for e in self._stream().live() if e.minute >= since and wanted.admits(e)]
         if self._similarity is not None and profile.weighs_similarity:
             try:
                 wanted = replace(wanted, similarity=similarity_by_number(self._similarity, query, entries))
@@ -322,15 +319,15 @@ class MemoryView:
     def _iter_told(self, subjects: tuple[str, ...]) -> Iterable[Entry]:
         """Return the memories that a context may show, the newest first; plans are shown separately."""
         wanted = Query(minute=0, types=_TOLD, subjects=subjects)
-        return filter(wanted.admits, self._source.stream().newest())
+        return filter(wanted.admits, self._stream().newest())
 
     def _newest(self, limit: int | None, fits: Callable[[Entry], bool]) -> tuple[Entry, ...]:
         """Return the newest entries that fit, in order of number; it looks at no more entries than it must."""
-        found = islice(filter(fits, self._source.stream().newest()), limit)
+        found = islice(filter(fits, self._stream().newest()), limit)
         return tuple(found)[::-1]
 
     def _subjects(self, named: Sequence[str]) -> tuple[str, ...]:
-        return subjects_named(named, self._source.names())
+        return subjects_named(named, self._present().names)
 
 
 def subjects_named(named: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:

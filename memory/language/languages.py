@@ -45,6 +45,7 @@ _LATIN_LETTERS = (
     ("ro", frozenset("șț")),
     ("vi", frozenset("ơư").union(map(chr, range(0x1EA0, 0x1EFA)))),
     ("de", frozenset("ß")),
+    ("es", frozenset("ñ¿¡")),
 )
 _ELSEWHERE = english("function_words_elsewhere")  # of English, and function words of another language
 _LATIN = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]")
@@ -84,7 +85,8 @@ def _by_function_words(text: str) -> tuple[str, ...]:
         found.clear()  # "Ben" and "Su" are function words, too
     of_english = [word for word in said if word in FUNCTION_WORDS and len(word) > 1] + ["i"] * words.count("I")
     accented = 0 if text.isascii() else sum(not word.isascii() for word in said)
-    lower = said[1:] if words and words[0][0].isupper() else said  # a name tells no language
+    lower = [*(said[1:] if words and words[0][0].isupper() else said)]  # a name tells no language
+    lower += {"¿", "¡"}.intersection(text)
     most = max(found.values(), default=0)
     most_found = (language for language in _function_words() if found.get(language) == most)
     likely = {one: {word for word in said if one in table.get(word, ())} for one in most_found}

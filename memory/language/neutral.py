@@ -44,7 +44,8 @@ class Neutral:
         asks = clause.endswith(QUESTIONS) and not any(map(str.isdigit, clause))
         if asks or len(words(clause)) < 2 or self.is_courtesy(clause, talk.speakers):
             return ""
-        return self._pack.labelled(speech.speaker, said)
+        listener = speech.listener or talk.speakers.other_than(speech.speaker)
+        return self.quoted(said, speech.speaker, listener, False, None)
 
     def told_after(self, sentence: str, minute: int) -> str:
         return sentence
@@ -60,7 +61,7 @@ class Neutral:
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
         day = "" if minute is None else self._pack.day(minute)
-        return self._pack.labelled(self._pack.bracketed(speaker, day), self._pack.quoted(said))
+        return self._pack.speech.report(said, speaker, "" if listener == "me" else listener, day)  # "me" is not known
 
     def all_of(self, parts: Sequence[str]) -> str:
         return self._pack.all_of(parts)
@@ -118,8 +119,8 @@ class Neutral:
         undated = anchor_days(deed, 0, self._pack)
         for time in reversed(find_times(undated, self._pack)):
             undated = undated[: time.start] + undated[time.end :]
-        if self._pack.day_numbers is not None:
-            undated = self._pack.day_numbers.sub(" ", undated)
+        if self._pack.days.numbered is not None:
+            undated = self._pack.days.numbered.sub(" ", undated)
         return frozenset(stems(undated))
 
     def tells_outcome(self, text: str) -> str:
@@ -133,6 +134,15 @@ class Neutral:
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         told = not (sentence.endswith(QUESTIONS) or self.may_vow(sentence) or self._pack.says("undone", sentence))
         return told and are_alike(self.deed_words(deed), frozenset(stems(sentence)))
+
+    def is_deadline(self, text: str) -> bool:
+        return self._pack.says("up_to", text)
+
+    def ends_in_a_day(self, text: str) -> bool:
+        return self._pack.ends_in_a_day(text)
+
+    def is_often(self, text: str) -> bool:
+        return self._pack.says("often", text)
 
     def tells_done(self, sentence: str) -> bool:
         return not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)

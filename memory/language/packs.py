@@ -15,14 +15,18 @@ from typing import Any, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.errors import InputError
+from cogitate.memory.language.day_words import DAYS, PLACEHOLDER, DayWords
+from cogitate.memory.language.reported_speech import ReportedSpeech
 from cogitate.memory.language.sentences import all_of
 from cogitate.memory.language.tables import read_table
-from cogitate.memory.language.text import MARKS, UNSPACED, normalized, words
+from cogitate.memory.language.text import MARKS, normalized, words
+from cogitate.memory.language.word_patterns import WORD, alternatives, runs_on
 
 FILE = "phrases.toml"
-SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes")
-DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
-_READ = ("colon", "not_after", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
+SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes", "told")
+_OF_DAYS = ("not_after", "merged")
+_READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
+_CLOSING = ("up_to", "then", "day_parts", "often")
 _OPEN = ("refusals", "doubts", "others", "own", "ours")
 _WAYS = (
     "sleep",
@@ -40,19 +44,16 @@ _WAYS = (
     "harms",
     "lacks",
     "not_subject",
+    "called_by",
 )
-_KEYS = frozenset((*SAID, *_READ, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
+_KEYS = frozenset((*SAID, *_OF_DAYS, *_READ, *_CLOSING, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
 _TABLES = ("days", "reasons")
-_PLACEHOLDER = re.compile(r"\\\{\w+\\\}")
 _NAMED = re.compile(r"\{(\w+)\}")
 _DATED = dict.fromkeys(("round", "last", "year", "month", "day"), 0)
-_WORD = rf"[\w{MARKS}]"
 _NO_WORD = rf"[^\w{MARKS}]{{1,3}}"  # between two words
-_GAP = rf"(?:{_NO_WORD}{_WORD}{{1,30}}){{0,4}}{_NO_WORD}"  # a few words between two that belong together
+_GAP = rf"(?:{_NO_WORD}{WORD}{{1,30}}){{0,4}}{_NO_WORD}"  # a few words between two that belong together
 _GAP_UNSPACED = ".{0,30}"
 _DENIED_BEFORE, _DENIED_AFTER = 25, 8  # characters around harm in which a negation denies it
-_IS_UNSPACED = re.compile(f"[{UNSPACED}]")
-_IS_KOREAN = re.compile("[\uac00-\ud7a3]")
 
 
 class Courtesies(NamedTuple):
@@ -87,10 +88,16 @@ class Pack:
         way = next((way for way in self.ways("dates") if {*_NAMED.findall(way)} == known.keys()), "")
         return way.format_map(known) or date(minute)
 
-    def quoted(self, text: str) -> str:
-        """Return a text between quotation marks."""
-        marks = self.phrase("quotes") or '""'
-        return f"{marks[0]}{text}{marks[-1]}"
+    @cached_property
+    def speech(self) -> ReportedSpeech:
+        """How it tells what somebody said to another."""
+        return ReportedSpeech(
+            self.phrase("told"),
+            self.phrase("quotes"),
+            self.phrase("colon") or ": ",
+            lambda said: self.all_of(said) or self.named(said),
+            self.bracketed,
+        )
 
     def bracketed(self, text: str, beside: str) -> str:
         """Return a text with another in brackets, if there is another."""
@@ -140,39 +147,23 @@ class Pack:
     def courtesies(self) -> Courtesies:
         """What is said out of courtesy."""
         found = sorted(self._folded("courtesies"), key=lambda way: (-len(way), way))
-        return Courtesies(tuple(found), frozenset(w for way in found for w in words(way)), _runs_on("".join(found)))
+        return Courtesies(tuple(found), frozenset(w for way in found for w in words(way)), runs_on("".join(found)))
 
     def ways(self, name: str) -> list[str]:
         """Return the words or phrases that a key lists."""
         return [way for way in self.phrase(name).split("|") if way]
 
     @cached_property
-    def days(self) -> Mapping[str, str]:
-        """The words for days, folded, and what tells the day by its number."""
-        return {way.casefold(): told for way, told in self._table.get("days", {}).items()}
-
-    @cached_property
-    def day_words(self) -> re.Pattern[str] | None:
-        """What finds a word for a day."""
-        ways = alternatives(self.days)
-        if not ways:
-            return None
-        spaced = not _runs_on(ways)
-        before = "".join(rf"(?<!\b{re.escape(way)} )" if spaced else f"(?<!{way})" for way in self.ways("not_after"))
-        return re.compile(rf"(?<!{_WORD}){before}(?:{ways})(?!{_WORD})" if spaced else before + f"(?:{ways})", re.I)
-
-    @cached_property
-    def day_numbers(self) -> re.Pattern[str] | None:
-        """What finds a day that is told by its number, in a group of the match."""
-        told = dict.fromkeys([self.phrase("day"), *self.days.values()])
-        ways = [_PLACEHOLDER.sub(r"(\\d{1,6})", re.escape(way)) for way in told if "{" in way]
-        return re.compile("|".join(sorted(ways, key=len, reverse=True)), re.IGNORECASE) if ways else None
+    def days(self) -> DayWords:
+        """The words for days."""
+        days = self._table.get("days", {})
+        return DayWords(days, self.phrase("day"), self.ways("not_after"), self.ways("merged"))
 
     @cached_property
     def rounds(self) -> re.Pattern[str]:
         """What finds a round that is told by its number, in a group of the match."""
         ways = [way for way in self.ways("dates") if _NAMED.findall(way) == ["round"]] or ["round {round}"]
-        return re.compile("|".join(_PLACEHOLDER.sub(r"(\\d{1,9})", re.escape(way)) for way in ways), re.IGNORECASE)
+        return re.compile("|".join(PLACEHOLDER.sub(r"(\\d{1,9})", re.escape(way)) for way in ways), re.IGNORECASE)
 
     @cached_property
     def hours(self) -> re.Pattern[str] | None:
@@ -180,12 +171,14 @@ class Pack:
         if not any(self.ways(key) for key in ("hours", "at", "units")):
             return None
         words = self._any("numbers") + self._any("noon")
-        begins, ends = ("", "") if _runs_on(words) else (rf"(?<!{_WORD})", rf"(?!{_WORD})")
+        begins, ends = ("", "") if runs_on(words) else (rf"(?<!{WORD})", rf"(?!{WORD})")
         part = self._any("am", "pm")
         return re.compile(
-            rf"(?:(?P<part>{begins}{part})(?:\s{_WORD}{{1,3}}(?=\s)|[の的])?\s?)?"
+            rf"{begins}{self._any('up_to')}\s(?P<last>{self._any('numbers')})(?!{WORD})"
+            rf"(?=\s?(?:[.,;:!?…)\"”“»؟،।]|$|{self._any('then')}(?!{WORD})|{alternatives(self.days.told) or '(?!)'}))"
+            rf"|(?:(?P<part>{begins}{part})(?:\s{WORD}{{1,3}}(?=\s)|[の的])?\s?)?"
             rf"(?:(?P<at>{begins}{self._any('at')})\s?|(?P<before>{begins}{self._any('before')})\s?)?"
-            rf"(?:(?P<hour>(?<![\d:.,])\d{{1,2}}(?![\d,]))|(?P<word>{begins}{self._any('numbers')}))"
+            rf"(?:(?P<hour>(?<![\d:.,]){self.days.not_a_day}\d{{1,2}}(?![\d,]))|(?P<word>{begins}{self._any('numbers')}))"
             rf"(?::(?P<minutes>\d\d)(?!\d))?"
             rf"(?:\s?(?:(?P<mark>{self._any('hours')})(?![間间간작])|(?P<unit>{self._any('units')})(?![^\W\d_]))"
             rf"(?P<past>\d{{1,2}}(?!\d))?)?"
@@ -220,6 +213,20 @@ class Pack:
         found = self._cue("moves")
         return None if found is None else re.compile(found.pattern, re.IGNORECASE)
 
+    @cached_property
+    def _in_a_day(self) -> re.Pattern[str] | None:
+        """What finds a part of the day up to which something lasts; such words stand before it or behind."""
+        limit, part = self._cue("up_to"), self._cue("day_parts")
+        if limit is None or part is None:
+            return None
+        apart = ".{0,3}" if runs_on(self.phrase("day_parts")) else rf"(?:{_NO_WORD}{WORD}{{1,5}}){{0,2}}{_NO_WORD}"
+        both = f"(?:{limit.pattern}){apart}(?:{part.pattern})|(?:{part.pattern}){apart}(?:{limit.pattern})"
+        return re.compile(both)
+
+    def ends_in_a_day(self, sentence: str) -> bool:
+        """Return whether a sentence tells of something that lasts up to a part of a day: "before supper"."""
+        return self._in_a_day is not None and self._in_a_day.search(fold(sentence)) is not None
+
     def leaves_open(self, sentence: str) -> bool:
         """Return whether a sentence refuses, denies or doubts, or tells what others agree with one another."""
         is_refused = self.says("refusals", sentence) and self.moved_to(fold(sentence)) is None
@@ -239,7 +246,7 @@ class Pack:
         found = [harm.span() for harm in harms.finditer(said)]
         if not found:
             return lacks.search(said) is not None or (self.says("done", sentence) and self.says("undone", sentence))
-        after = _DENIED_AFTER if _runs_on(self.phrase("lacks")) else 0
+        after = _DENIED_AFTER if runs_on(self.phrase("lacks")) else 0
         return not all(lacks.search(said, max(0, start - _DENIED_BEFORE), end + after) for start, end in found)
 
     def without_vow(self, sentence: str) -> str:
@@ -249,7 +256,7 @@ class Pack:
 
     def _cue(self, key: str) -> re.Pattern[str] | None:
         if key not in self._found:
-            self._found[key] = self._cues(key, "" if _runs_on(self.phrase(key)) else key)
+            self._found[key] = self._cues(key, "" if runs_on(self.phrase(key)) else key)
         return self._found[key]
 
     @cached_property
@@ -261,8 +268,8 @@ class Pack:
         found = [_GAP_UNSPACED.join(re.escape(p.strip()) for p in way.split("…")) for way in self._folded(within)]
         if words and (ways := [_of_words(way) for way in self._folded(words)]):
             prefixes = self.phrase("prefixes")
-            before = rf"(?<!{_WORD})[{prefixes}]?" if prefixes else rf"(?<!{_WORD})"
-            found = [*([] if within == words else found), rf"{before}(?:{'|'.join(ways)})(?!{_WORD})"]
+            before = rf"(?<!{WORD})[{prefixes}]?" if prefixes else rf"(?<!{WORD})"
+            found = [*([] if within == words else found), rf"{before}(?:{'|'.join(ways)})(?!{WORD})"]
         return re.compile("|".join(found)) if found else None
 
     def _folded(self, key: str) -> list[str]:
@@ -274,28 +281,19 @@ def fold(text: str) -> str:
     return normalized(text).casefold().replace("\u0307", "").replace("’", "'")  # the dot is left of a Turkish "İ"
 
 
-def alternatives(ways: Iterable[str]) -> str:
-    """Return a pattern for any of several texts, the longest first, with either apostrophe."""
-    return "|".join(re.escape(way).replace("'", "['’]") for way in sorted(ways, key=lambda way: (-len(way), way)))
-
-
-def _runs_on(text: str) -> bool:
-    """Return whether words of a text may stand within other words: in scripts without spaces, and in Korean."""
-    return _IS_UNSPACED.search(text) is not None or _IS_KOREAN.search(text) is not None
-
-
 def _of_words(way: str) -> str:
     """Return the pattern of one way to say it: words, "*" for any end of one, "…" for up to four words between."""
     return _GAP.join(_NO_WORD.join(map(_of_word, apart.split())) for apart in way.split("…"))
 
 
 def _of_word(word: str) -> str:
-    return re.escape(word.removesuffix("*")) + (f"{_WORD}{{0,20}}" if word.endswith("*") else "")
+    return re.escape(word.removesuffix("*")) + (f"{WORD}{{0,20}}" if word.endswith("*") else "")
 
 
 def _is_sound(key: str, value: str) -> bool:
     """Return whether a phrase has only the placeholders that its key may have."""
-    numbers = _DATED if key == "dates" else dict.fromkeys(DAYS if key == "days" else ("day",), 0)
+    slots = {"dates": _DATED, "days": DAYS, "told": ("speaker", "listener")}.get(key, ("day",))
+    numbers = dict.fromkeys(slots, 0)
     try:
         if key == "letters":
             re.compile(f"[{value}]")

@@ -138,6 +138,15 @@ class Language(Protocol):
     def is_done(self, sentence: str, deed: str) -> bool:
         """Return whether a sentence tells that a deed was done, by anybody."""
 
+    def is_deadline(self, text: str) -> bool:
+        """Return whether a text names what something is due by: "before", "until"."""
+
+    def ends_in_a_day(self, text: str) -> bool:
+        """Return whether something is due by a part of the day that each day has: "before supper"."""
+
+    def is_often(self, text: str) -> bool:
+        """Return whether a text tells of each day."""
+
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that what was out of order is mended or settled."""
 
@@ -211,6 +220,11 @@ forget_with_packs(tells_trouble.cache_clear)
 def knows_trouble(code: str) -> bool:
     """Return whether the words of a language for trouble are known, by its ISO 639 code."""
     return code == ENGLISH or bool(pack_of(code).phrase("harms") and pack_of(code).phrase("lacks"))
+
+
+def calls_by_short_name(code: str) -> bool:
+    """Return whether a language calls people by a part of their full name, by its ISO 639 code."""
+    return code in (ENGLISH, UNDETERMINED) or bool(pack_of(code).phrase("called_by"))
 
 
 def _possible(text: str) -> Iterator[Language]:

@@ -6,7 +6,10 @@ import re
 from collections.abc import Callable
 
 #: A quotation that the text opens and closes; one that it only opens, or only closes, as a part of a longer text does.
-_QUOTED = re.compile(r"([“„\"«][^“”„\"«»]*+[”“\"»]|[“„\"«][^“”„\"«»]*+$|^[^“”„\"«»]*+[”»]|^[^“”„\"«»]*+\"(?=$))")
+_NO_MARK = '[^“”„"«»「」]*+'
+_QUOTED = re.compile(rf"([“„\"«「]{_NO_MARK}[”“\"»」]|[“„\"«「]{_NO_MARK}$|^{_NO_MARK}[”»」]|^{_NO_MARK}\"(?=$))")
+_WHOLE = re.compile(rf"[“„\"«「]\s?({_NO_MARK})[”“\"»」]")
+_MARKS = re.compile('[“”„"«»「」]')
 
 
 def outside_quotations(text: str, change: Callable[[str], str]) -> str:
@@ -23,3 +26,13 @@ def without_quotations(text: str) -> str:
 def is_quoted(text: str, at: int) -> bool:
     """Return whether the character at an index of `text` stands in a quotation."""
     return any(match.start() <= at < match.end() for match in _QUOTED.finditer(text))
+
+
+def quotations_in(text: str) -> list[str]:
+    """Return what stands between quotation marks that `text` opens and closes."""
+    return [said.rstrip() for said in _WHOLE.findall(text)]
+
+
+def without_marks(text: str) -> str:
+    """Return `text` without quotation marks."""
+    return _MARKS.sub("", text)

@@ -21,7 +21,9 @@ _NO_STOP_LAST = re.compile("[\u0e00-\u0eff]$")  # Thai and Lao: a space, or noth
 #: Words after which a full stop ends no sentence.
 _ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
 _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
-_END = re.compile(rf"(?<![{SPACED}])[{SPACED}]++[\"'”’»)\]]*+(?=\s|$)|[{UNSPACED}]++[”」』）]*+|\n++")
+#: Marks that may open a quotation in another language close one only before a space: "«Ja.» sagt er", "„Ja.“ sagt er".
+_CLOSES = r"(?:[\"'”’)\]]|[ \u00a0\u202f]?»(?=\s|$)|“(?=\s|$))*+"
+_END = re.compile(rf"(?<![{SPACED}])[{SPACED}]++{_CLOSES}(?=\s|$)|[{UNSPACED}]++[”」』）]*+|\n++")
 _NO_SPACE = re.compile(r"\S")
 _INITIAL = re.compile(r"(?!I)[^\W\d_]\.")  # "J."
 
@@ -36,7 +38,11 @@ def split_sentences(text: str) -> list[str]:
         seen = match.end()
         word = last.lstrip("(\"'")
         short = word.rstrip(".").casefold()
-        if short in _ABBREVIATIONS or _INITIAL.fullmatch(word) or (short in _MAY_END and _goes_on(text, seen)):
+        if (
+            short in _ABBREVIATIONS
+            or _INITIAL.fullmatch(word)
+            or ((short in _MAY_END or short.isdigit()) and _goes_on(text, seen))
+        ):
             continue
         if last:
             found.append(text[start:seen].strip())

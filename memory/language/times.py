@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, clock_in_force, day_number
+from cogitate.memory.language.day_words import DAYS
 from cogitate.memory.language.languages import languages_of
-from cogitate.memory.language.packs import DAYS, Pack, pack_of
+from cogitate.memory.language.packs import Pack, pack_of
 from cogitate.memory.language.quotations import outside_quotations
 
 _HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -38,7 +39,7 @@ _MAY_NAME_TIME = re.compile(
     r"\d|noon|mid| past | to |at |by |before |un?till? |clock|morning|evening|night", re.IGNORECASE
 )  # stands in whatever `_TIME` finds
 _RELATIVE = re.compile(
-    r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about) )?"
+    r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about|to|through) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"
     r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday))"
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
@@ -111,8 +112,8 @@ def anchor_days(text: str, minute: int, pack: Pack | None = None) -> str:
 
 @lru_cache(maxsize=32_768)  # a job shows the same lines in each prompt until one fits
 def _anchored(text: str, day: int, pack: Pack) -> str:
-    if pack.day_words is not None:
-        return _anchored_as_in(pack, pack.day_words, text, day)
+    if pack.days.pattern is not None:
+        return _anchored_as_in(pack, pack.days.pattern, text, day)
 
     def told(match: re.Match[str]) -> str:
         said = next(name for name in _AHEAD if match[name])
@@ -130,15 +131,14 @@ def _anchored_as_in(pack: Pack, words: re.Pattern[str], text: str, day: int) -> 
     numbers = {name: day + ahead for name, ahead in DAYS.items()}
 
     def told(match: re.Match[str]) -> str:
-        way = pack.days.get(match[0].casefold().replace("’", "'"), "")
-        named = way.format_map(numbers)
-        is_number = pack.day_numbers is not None and pack.day_numbers.match(match.string, match.start())
+        way = pack.days.phrase_of(match["day"])
+        is_number = pack.days.numbered is not None and pack.days.numbered.match(match.string, match.start("day"))
         if is_number or any(number < 1 and f"{{{name}}}" in way for name, number in numbers.items()):
             return match[0]
-        return named[:1].upper() + named[1:] if match[0][:1].isupper() else named
+        return pack.days.by_number(match, numbers)
 
     anchored = outside_quotations(text, lambda part: words.sub(told, part))
-    return anchored.replace("  ", " ") if "" in pack.days.values() else anchored
+    return anchored.replace("  ", " ") if "" in pack.days.told.values() else anchored
 
 
 def days_named(text: str, pack: Pack | None = None) -> list[int]:
@@ -147,7 +147,7 @@ def days_named(text: str, pack: Pack | None = None) -> list[int]:
     Args:
         pack: of the text's language, if that is known.
     """
-    pattern = (pack or pack_of(languages_of(text)[0])).day_numbers or _DAY_NUMBER
+    pattern = (pack or pack_of(languages_of(text)[0])).days.numbered or _DAY_NUMBER
     return [int(next(filter(None, match.groups()))) - 1 for match in pattern.finditer(text)]
 
 
@@ -219,6 +219,8 @@ def _named(match: re.Match[str], pack: Pack) -> int | None:
     """Return the minute of a time that a pack's words tell; None where they are too few to tell one."""
     if match["noon"] or match["midnight"]:
         return 12 * 60 if match["noon"] else 0
+    if match["last"]:
+        return _of_afternoon(pack.numbers[match["last"].casefold()]) * 60
     part, unit = match["part"] or match["of"], match["unit"] or match["mark"]
     by_unit = unit and (match["mark"] or match["before"] or part or match["past"])
     enough = match["at"] or match["of"] or by_unit or (part and match["minutes"])
@@ -229,9 +231,14 @@ def _named(match: re.Match[str], pack: Pack) -> int | None:
     if part and hour <= 12:
         late = part.casefold() in [way.casefold() for way in pack.ways("pm")]
         hour = hour % 12 + 12 * late
-    elif 1 <= hour <= 6 and not match["minutes"]:
-        hour += 12  # as in English, it is said of the afternoon
+    elif not match["minutes"]:
+        hour = _of_afternoon(hour)
     return hour * 60 + minute
+
+
+def _of_afternoon(hour: int) -> int:
+    """Return an hour of which no part of the day is told: as in English, one up to six is said of the afternoon."""
+    return hour + 12 if 1 <= hour <= 6 else hour
 
 
 def _next_hour(match: re.Match[str]) -> int:

@@ -19,7 +19,9 @@ from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
+from cogitate.memory.language.quotations import quotations_in
 from cogitate.memory.language.sentences import all_of, with_end
+from cogitate.memory.language.short_names import short_names, with_full_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
@@ -97,12 +99,19 @@ def resolve_name(subject: str, names: Mapping[str, str]) -> str:
 
 
 def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
-    """Return the speaker, text and time of an entry, without markup.
+    """Return the speaker, text and time of an entry, without markup, and a summary with full names throughout.
 
     Who the text names speaks, or else a message's first subject.
     """
-    line = _parsed(entry, names)
+    line = _in_full(_parsed(entry, names), entry, names)
     return line if (said := prose(line.text)) is line.text else line._replace(text=said)
+
+
+def _in_full(line: Utterance, entry: Entry, names: Mapping[str, str]) -> Utterance:
+    if entry.type != "summary":
+        return line
+    short = short_names([resolve_name(s, names) for s in entry.subjects], names.values())
+    return line._replace(text=with_full_names(line.text, short))
 
 
 def _parsed(entry: Entry, names: Mapping[str, str]) -> Utterance:
@@ -132,7 +141,9 @@ def _parsed(entry: Entry, names: Mapping[str, str]) -> Utterance:
 def quoted_speaker(text: str) -> str:
     """Return who said what a text quotes: "Ada" of 'Ada told me: "The mill burns."'; "" for any other text."""
     found = _REPORT.match(text)
-    return found["who"] if found else ""
+    if found or not (quoted := quotations_in(text)):
+        return found["who"] if found else ""
+    return pack_of(languages_of(quoted[0])[0]).speech.speaker_of(text)
 
 
 def _speaker(entry: Entry, names: Mapping[str, str]) -> str:

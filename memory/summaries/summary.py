@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
+from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.port import calls_by_short_name
+from cogitate.memory.language.reported_speech import ReportedSpeech
 from cogitate.memory.language.sentences import joined
+from cogitate.memory.language.short_names import short_names, with_short_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
-BREVITY = 0.7  # how much the size of a unit counts against it, from 0 to 1
+_WORD = re.compile(r"[^\W\d_]+")
+BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
 _SAID = re.compile(r'([^":]{1,130}? (?:said|told [^":]{1,60}):)(?= "[^"]*"$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
@@ -42,28 +48,60 @@ def summarise(
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
     parts = [part for line in lines for part in line_in_parts(line, room)]
-    candidates, told, most = units(parts, minute, names), "", room
+    known = [*names]
+    short = _short_names(lines, known)
+    speech = pack_of(_language_of(lines)).speech
+    candidates, text, most = [_in_short(unit, short) for unit in units(parts, minute, known)], head, room
     while True:
-        again = joined(_with_speech_together([unit.text for unit in choose_units(candidates, most)]))
-        left = room - count_words(again)
-        if left < 0 or again == told:
+        told = _with_speech_together([unit.text for unit in choose_units(candidates, most)], speech)
+        again = with_short_names(joined(part for part in (head, *told) if part), short)
+        left = max_words - count_words(again)
+        if left < 0 and text == head:
+            most += left  # those who are named first take more room
+            continue
+        if left < 0 or again == text:
             break
-        told, most = again, most + left
-    told = told or _quoted(lines, room)
-    return joined(part for part in (head, told) if part)
+        text, most = again, most + left
+    return text if text != head else joined(part for part in (head, _quoted(lines, room)) if part)
 
 
-def _with_speech_together(sentences: Iterable[str]) -> list[str]:
+def _short_names(lines: Iterable[Utterance], known: Sequence[str]) -> dict[str, str]:
+    """Return the short names of those who speak, and are spoken to."""
+    spoken = [line for line in lines if line.speaker]
+    called = dict.fromkeys(name for line in spoken for name in (line.speaker, line.listener) if " " in name)
+    if not called or not calls_by_short_name(_language_of(spoken)):
+        return {}
+    said = {word for line in spoken for word in _WORD.findall(line.text) if word.islower()}
+    return short_names(called, known, said)
+
+
+def _language_of(lines: Iterable[Utterance]) -> str:
+    return languages_of(" ".join(line.text for line in lines))[0]
+
+
+def _in_short(unit: Unit, short: Mapping[str, str]) -> Unit:
+    """Return a unit with the size that it has where those whom it names were named before."""
+    named = {name: part for name, part in short.items() if name in unit.text}
+    return unit._replace(size=count_words(with_short_names(unit.text, named, first=False))) if named else unit
+
+
+def _with_speech_together(sentences: Iterable[str], speech: ReportedSpeech) -> list[str]:
     """Return sentences, what one said to another in a row as one: 'Ada told Bo: "No", "Never" and "I mean it."'."""
     told: list[str] = []
-    for lead, group in groupby(sentences, key=lambda one: found[1] if (found := _SAID.match(one)) else ""):
+    for lead, group in groupby(sentences, key=lambda one: _lead(one, speech)):
         run = list(group)
         if lead and len(run) > 1:
             said = [sentence[len(lead) + 2 : -1].rstrip(" .,;") for sentence in run]
             quotes = '", "'.join(said[:-1])
-            run = [f'{lead} "{quotes}" and "{said[-1]}."']
+            run = [f'{lead} "{quotes}" and "{said[-1]}."'] if _SAID.match(run[0]) else [speech.together(run)]
         told += run
     return told
+
+
+def _lead(sentence: str, speech: ReportedSpeech) -> str:
+    """Return what stands before the quotation that ends a sentence; "" where none does."""
+    found = _SAID.match(sentence)
+    return found[1] if found else speech.lead_of(sentence)
 
 
 def _quoted(lines: Sequence[Utterance], room: int) -> str:

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, fields
 
 import msgspec
 
-from cogitate.memory.clock import Clock
 from cogitate.memory.effects import Effect, Loss, losses
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
-from cogitate.memory.retrieval.profiles import ProfileChoice
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import LeftOut
+from cogitate.memory.view import Present
 from cogitate.scheduler.budget.budget import BudgetView
 from cogitate.scheduler.budget.rules import Rules
 from cogitate.scheduler.config.facts import Facts
@@ -165,6 +164,22 @@ class RunData:
             known = self._worlds[version] = (facts, facts.world())
         return known[1]
 
+    def memory(self, owner: str) -> Stream:
+        """Return the stream of an owner, empty until its first tick is committed.
+
+        Raises:
+            InputError: if the owner has left.
+        """
+        if owner in self.retired:
+            raise InputError(
+                f"owner {quoted(owner)} has left this run: its memory is in the ledger (`cogitate memory`)"
+            )
+        return self.streams.get(owner) or Stream(owner)  # until it joins
+
+    def present(self, tick: int) -> Present:
+        """Return what views of memories know of the run at the boundary of a tick."""
+        return Present(self.facts.minute(tick), self.facts.clock, self.world().display_names, self.facts.profile)
+
     def last_served(self, kind: str, owner: str) -> int:
         """Return the tick at which a job of (kind, owner) was last admitted; -1 if never."""
         return self.streams[owner].head.counters.get(f"served:{kind}", -1)
@@ -178,37 +193,3 @@ class RunData:
     def loop_state(self) -> bytes:
         """Return what the run keeps of the loop beyond streams and jobs."""
         return msgspec.json.encode(LoopState(self.facts_version, tuple(self.deferred), tuple(self.triggers)))
-
-
-@dataclass(frozen=True)
-class LiveMemory:
-    """The live state behind a host's view of an owner's memory."""
-
-    state: RunData
-    owner: str
-    boundary: Callable[[], int]  # the tick of the last boundary; it refuses a fork of the process
-
-    def stream(self) -> Stream:
-        """Return the stream, empty until the owner's first tick is committed.
-
-        Raises:
-            InputError: if the owner has left.
-        """
-        self.boundary()
-        if self.owner in self.state.retired:
-            raise InputError(
-                f"owner {quoted(self.owner)} has left this run: its memory is in the ledger (`cogitate memory`)"
-            )
-        return self.state.streams.get(self.owner) or Stream(self.owner)  # until it joins
-
-    def minute(self) -> int:
-        return self.state.facts.minute(self.boundary())
-
-    def clock(self) -> Clock:
-        return self.state.facts.clock
-
-    def names(self) -> Mapping[str, str]:
-        return self.state.world().display_names
-
-    def profile(self) -> ProfileChoice:
-        return self.state.facts.profile

@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from redis import Redis
 
-from cogitate.memory.clock import Clock
 from cogitate.memory.entry import Entry, EntryType, as_known
 from cogitate.memory.retrieval.candidates import Query
 from cogitate.memory.retrieval.profiles import ProfileChoice, profile_of
 from cogitate.memory.retrieval.retrieval import Scored, retrieve
 from cogitate.memory.stream import Stream
 from cogitate.memory.unreadable import LeftOut, leave_out, unreadable
-from cogitate.memory.view import MemoryView, subjects_named
+from cogitate.memory.view import MemoryView, Present, subjects_named
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.inspection.stored_run import kept_facts
 from cogitate.scheduler.intake.checks import InputError, near_owners
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import load_streams
-
-
-@dataclass(frozen=True)
-class _StoredSource:
-    """The source of a view of stored memory."""
-
-    kept: Stream
-    at: int  # game time, total minutes
-    facts: Facts
-
-    def stream(self) -> Stream:
-        return self.kept
-
-    def minute(self) -> int:
-        return self.at
-
-    def clock(self) -> Clock:
-        return self.facts.clock
-
-    def names(self) -> Mapping[str, str]:
-        return self.facts.world().display_names
-
-    def profile(self) -> ProfileChoice:
-        return self.facts.profile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +41,9 @@ class StoredMemory:
     @cached_property
     def view(self) -> MemoryView:
         """Return the view of the owner's memory that a host has."""
-        return MemoryView(self.owner, _StoredSource(self.stream, self.minute, self.facts))
+        names = self.facts.world().display_names
+        present = Present(self.minute, self.facts.clock, names, self.facts.profile)
+        return MemoryView(self.owner, lambda: self.stream, lambda: present)
 
     def entries(
         self, *, about: Sequence[str] = (), types: Sequence[EntryType] = (), since: int | None = None

@@ -17,7 +17,7 @@ from cogitate.memory.routing.context import MAX_ENTRIES, scope_context
 from cogitate.memory.routing.routing import Event, Routed, Routing, Strategy, route
 from cogitate.memory.routing.scopes import WORLD, location_owner
 from cogitate.memory.view import MemoryView
-from cogitate.scheduler.engine.run_data import LiveMemory, WorldTurn, copied
+from cogitate.scheduler.engine.run_data import WorldTurn, copied
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.engine.triggers import location_left, story_event
 from cogitate.scheduler.intake.checks import (
@@ -295,11 +295,12 @@ class WorldCalls:
         known = self.known(owner)
         if similarity is not None and not callable(similarity):
             raise InputError(f"similarity is {quoted(similarity)}: give a function")
-        return MemoryView(known, LiveMemory(self._state, known, self._last_boundary), similarity)
 
-    def _last_boundary(self) -> int:
-        self.check_process()
-        return self.boundary
+        def run() -> RunState:
+            self.check_process()
+            return self._state
+
+        return MemoryView(known, lambda: run().memory(known), lambda: run().present(self.boundary), similarity)
 
     def add_owner(self, owner: str, profile: Profile) -> None:
         """Have an owner join with this tick, also before the world's first turn.

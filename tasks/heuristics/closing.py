@@ -5,7 +5,6 @@ Plans, reflections and themes ask here alone, so that none of them tells as open
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
@@ -15,18 +14,13 @@ from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.port import language_called
+from cogitate.memory.language.quotations import without_marks
 from cogitate.memory.language.times import anchor_days, days_named, find_times, is_over
 from cogitate.memory.profile import Location
 from cogitate.tasks.heuristics.promises import Promise
 
 AHEAD = 2 * DAY  # game minutes in which appointments are looked for
-_UP_TO = re.compile(r"\b(?:by|before|until|till)\b", re.IGNORECASE)
-_IN_A_DAY = re.compile(
-    r"\b(?:by|before|until|till|at) (?:the )?(?:breakfast|break|lunch|tea|dinner|supper|dark|dusk|nightfall|sunset)\b",
-    re.IGNORECASE,
-)  # which each day has: the next is meant
-_OFTEN = re.compile(r"\b(?:every|each|daily|always)\b", re.IGNORECASE)
-_MARKS = re.compile(r"[“”„\"«»]")
 
 
 def is_closed(promise: Promise, minute: int) -> bool:
@@ -63,11 +57,12 @@ def time_of(promise: Promise) -> tuple[int, int | None, int | None]:
     if not clock_in_force().counts_days:
         return 0, None, None
     words = promise.said[max(0, promise.said.find(promise.deed)) :]
-    dated = _MARKS.sub("", anchor_days(_MARKS.sub("", words), promise.minute))
-    pack = pack_of(languages_of(promise.said)[0])
+    code = languages_of(promise.said)[0]
+    language, pack = language_called(code), pack_of(code)
+    dated = anchor_days(without_marks(words), promise.minute, pack)
     days, hours = days_named(dated, pack), [time.minute for time in find_times(dated, pack)]
-    opens = min(days) if days and not _UP_TO.search(dated) else 0
-    if _OFTEN.search(dated) or not (days or hours or _IN_A_DAY.search(dated)):
+    opens = min(days) if days and not language.is_deadline(dated) else 0
+    if language.is_often(dated) or not (days or hours or language.ends_in_a_day(dated)):
         return opens, None, None
     if not (days or hours):
         days = [day_of(promise.minute)]

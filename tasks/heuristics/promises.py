@@ -15,6 +15,7 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import Vow, are_alike
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import language_of
+from cogitate.memory.language.quotations import quotations_in
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
@@ -24,7 +25,6 @@ from cogitate.memory.summaries.conversations import parse_line, quoted_speaker, 
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan
-_QUOTED = re.compile(r'"([^"]+)"')
 _LABEL = re.compile(r"\s?[:：]")  # after the name of who speaks
 
 
@@ -205,7 +205,7 @@ def _made(entry: Entry, people: _People) -> Iterable[Promise]:
     for sentence in split_sentences(line.text):
         label = "" if line.speaker else people.labels(sentence)  # in a summary, the one whose words follow
         speaker = line.speaker or label
-        for said in _QUOTED.findall(sentence) if label and quoted_speaker(sentence) else [sentence]:
+        for said in quotations_in(sentence) if label and quoted_speaker(sentence) else [sentence]:
             vow = None if said.endswith(QUESTIONS) else language.vow(said, bool(speaker))
             if vow is not None and (promise := _promise(entry, speaker, said, vow, people)):
                 yield replace(promise, tellings=((entry.number, sentence),))

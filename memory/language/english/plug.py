@@ -16,6 +16,7 @@ from cogitate.memory.language.english.certainty import (
 )
 from cogitate.memory.language.english.clauses import split_clauses as clauses
 from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
+from cogitate.memory.language.english.deadlines import ends_in_a_day, is_deadline, is_often
 from cogitate.memory.language.english.memorable import changes_a_life, leaning
 from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, with_subject
 from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, outcome, tells_outcome
@@ -31,12 +32,15 @@ __all__ = [
     "changes_a_life",
     "clauses",
     "deed_words",
+    "ends_in_a_day",
     "heard",
     "is_account",
     "is_called_off",
     "is_courtesy",
+    "is_deadline",
     "is_done",
     "is_intent",
+    "is_often",
     "is_own_matter",
     "is_refusal",
     "is_tale",

@@ -66,7 +66,7 @@ def test_words_for_days_tell_the_day_by_its_number(subtests: pytest.Subtests) ->
         ("昨夜、橋が焼けた。", "2日目の夜、橋が焼けた。"),
         ("Mañana por la mañana voy al mercado.", "El día 4 por la mañana voy al mercado."),
         ("Guten Morgen, wie geht es dir?", "Guten Morgen, wie geht es dir?"),
-        ("Wir treffen uns heute Abend in der Mühle.", "Wir treffen uns am Abend von Tag 3 in der Mühle."),
+        ("Wir treffen uns heute Abend in der Mühle.", "Wir treffen uns an Tag 3 abends in der Mühle."),
         ("Elle a dit «je viens demain» hier.", "Elle a dit «je viens demain» le jour 2."),
         ("Aujourd’hui je suis au marché.", "Le jour 3 je suis au marché."),
         ("التقينا في اليوم 2 في السوق.", "التقينا في اليوم 2 في السوق."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import stems, words
 from cogitate.memory.summaries.conversations import summarise_entries
 from cogitate.memory.summaries.units import MAX_SPEAKER
+from tests.unit.memory.language.leads import without_leads
 from tests.unit.memory.summaries.test_summary import TALK
 
 #: Words of telling: who talked when, verbs of speech, written-out contractions, days and plans that are over.
@@ -65,16 +67,27 @@ def told_of(lines: Sequence[tuple[str, str]], minute: int = 600) -> str:
     return summarise_entries(entries, {owner: name for name, owner in ids.items()}, minute=9_999)
 
 
+def called_of(names: set[str]) -> dict[str, str]:
+    """Return who is meant by each name in a summary, and by each part that only one of the names has."""
+    parts = Counter(part for name in names for part in {*name.split()})
+    short = {part: name for name in names for part in name.split() if parts[part] == 1}
+    return short | {name[:MAX_SPEAKER]: name for name in names}
+
+
 def check(lines: Sequence[tuple[str, str]]) -> None:
     summary = told_of(lines)
     source = frozenset(stems(" ".join(part for line in lines for part in line)))
     numbers = {word for word in words(summary) if word.isdigit()}
-    assert not {stem for stem in stems(summary) if stem not in source | TELLING | numbers}, summary
-    called = {name[:MAX_SPEAKER]: name for name, _ in lines}
+    assert not {
+        stem
+        for stem in stems(without_leads(summary, {name for name, _ in lines}))
+        if stem not in source | TELLING | numbers
+    }, summary
+    called = called_of({name for name, _ in lines})
     for quotes in QUOTES.finditer(summary):
         before = summary[: quotes.start()]
         speaker = max((name for name in called if before.endswith(name)), key=len)
-        assert quotes[1] is None or quotes[1] in called.keys() - {speaker}, summary
+        assert quotes[1] is None or called[quotes[1]] != called[speaker], summary
         said = frozenset(stems(" ".join(text for name, text in lines if name == called[speaker])))
         for quote in re.findall('"([^"]+)"', quotes[2]):
             assert set(stems(quote)) <= said | TELLING | numbers, (speaker, quote)

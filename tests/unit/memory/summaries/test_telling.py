@@ -85,9 +85,9 @@ def test_noise_and_fragments_are_left_out(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("La tormenta hundió dos barcas. ¿Y la gente?", ["Jon: La tormenta hundió dos barcas."]),
-        ("桥坏了？桥被大水冲坏了！", ["Jon：桥被大水冲坏了！"]),
-        ("火事ですか。二番ポンプが壊れました。", ["Jon：二番ポンプが壊れました。"]),
+        ("La tormenta hundió dos barcas. ¿Y la gente?", ["Jon: «La tormenta hundió dos barcas.»"]),
+        ("桥坏了？桥被大水冲坏了！", ["Jon：“桥被大水冲坏了！”"]),
+        ("火事ですか。二番ポンプが壊れました。", ["Jon：「二番ポンプが壊れました。」"]),
     ],
 )
 def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said: str, told: list[str]) -> None:
@@ -97,10 +97,13 @@ def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("你好，Jon！谢谢你。桥被大水冲坏了。", ["Jon：桥被大水冲坏了。"]),
-        ("おはようございます、Gina。ポンプが壊れました。ありがとうございます。", ["Jon：ポンプが壊れました。"]),
-        ("¡Buenos días, Gina! Muchas gracias. El puente se cayó.", ["Jon: El puente se cayó."]),
-        ("Доброе утро! Спасибо. Мост сгорел ночью.", ["Jon: Мост сгорел ночью."]),
+        ("你好，Jon！谢谢你。桥被大水冲坏了。", ["Jon 对 Gina 说：“桥被大水冲坏了。”"]),
+        (
+            "おはようございます、Gina。ポンプが壊れました。ありがとうございます。",
+            ["Jon が Gina に：「ポンプが壊れました。」"],
+        ),
+        ("¡Buenos días, Gina! Muchas gracias. El puente se cayó.", ["Jon a Gina: «El puente se cayó.»"]),
+        ("Доброе утро! Спасибо. Мост сгорел ночью.", ["Jon → Gina: «Мост сгорел ночью.»"]),
         ("สวัสดีครับ", []),
     ],
 )

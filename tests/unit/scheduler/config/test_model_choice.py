@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -27,11 +26,6 @@ TWO: dict[str, Any] = {
     "tiers": {"routine": "small", "strong": "large"},
     "kind_tiers": {"act": {"strong": "small"}},
 }
-
-
-@pytest.fixture(autouse=True)
-def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_the_short_settings_are_the_default_endpoint_and_model() -> None:

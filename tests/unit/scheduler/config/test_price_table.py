@@ -6,7 +6,6 @@ import json
 import tomllib
 from datetime import date
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +20,7 @@ STATED: dict[str, Any] = {"input_price": 7, "output_price": 8}
 
 
 @pytest.fixture(autouse=True)
-def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
+def no_base_url(nothing_set: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 

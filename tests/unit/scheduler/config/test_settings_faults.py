@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,6 @@ from cogitate.scheduler.config.settings_faults import (
 )
 
 KNOWN: dict[str, Any] = {"workers": int, "tick_rate": float, "kind_modules": tuple[str, ...], "limits": dict[str, int]}
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in [name for name in os.environ if name.startswith("COGITATE_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
 
 
 def test_misspelled_variables_are_named_with_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:

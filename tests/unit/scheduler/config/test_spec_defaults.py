@@ -10,12 +10,8 @@ from cogitate.scheduler.config.tuning import TUNED
 
 
 @pytest.fixture
-def settings(monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings() -> Settings:
     """Settings as they are when nothing is set."""
-    import os
-
-    for name in [name for name in os.environ if name.startswith("COGITATE_")]:
-        monkeypatch.delenv(name)
     return Settings()
 
 

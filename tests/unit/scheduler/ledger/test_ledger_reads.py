@@ -23,7 +23,7 @@ from cogitate.scheduler.config.limits import MAX_LIMIT
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.engine.corrections import Learned, RetriedAttempt, read_learned, read_retries
 from cogitate.scheduler.engine.late_answers import LateAnswer, read_offers
-from cogitate.scheduler.engine.run_data import LiveMemory
+from cogitate.scheduler.engine.run_data import RunData
 from cogitate.scheduler.journal.exported import journal_folder, remove_exported
 from cogitate.scheduler.ledger.answer_times import Timed, note_of, read_timed
 from cogitate.scheduler.ledger.claims import Claims, Result
@@ -196,10 +196,10 @@ def test_a_run_is_held_by_a_host_whose_sign_has_not_run_out(sign: bytes | None, 
 
 def test_an_owner_that_has_left_is_remembered_by_the_ledger_alone() -> None:
     state: Any = SimpleNamespace(retired={"agent:bob"}, streams={"agent:ann": Stream("agent:ann")})
-    assert LiveMemory(state, "agent:ann", lambda: 1).stream() is state.streams["agent:ann"]
-    assert LiveMemory(state, "agent:new", lambda: 1).stream().entries == {}
+    assert RunData.memory(state, "agent:ann") is state.streams["agent:ann"]
+    assert RunData.memory(state, "agent:new").entries == {}
     with pytest.raises(InputError, match="has left"):
-        LiveMemory(state, "agent:bob", lambda: 1).stream()
+        RunData.memory(state, "agent:bob")
 
 
 # -- a worker's claims -------------------------------------------------------------------------------

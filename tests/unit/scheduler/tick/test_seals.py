@@ -13,6 +13,8 @@ from cogitate.memory.entry import Entry, Marks
 from cogitate.memory.profile import Profile
 from cogitate.memory.stream import Stream
 from cogitate.scheduler.config.facts import Facts
+from cogitate.scheduler.journal.history import read_journal
+from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.ledger.errors import RunAltered
 from cogitate.scheduler.ledger.ledger import Write
 from cogitate.scheduler.ledger.run_store import RunStore
@@ -185,3 +187,27 @@ def test_the_seals_of_the_last_tick_decide(store: RunStore) -> None:
     write(store, Seals(), state)
     store.client.delete(store.key("journal"))
     is_sound(store, state)
+
+
+def test_without_seals_a_run_is_compared_with_its_journal() -> None:
+    store = store_of(lines())
+    streams: dict[str, Stream] = {}
+    for line in read_journal(store, 1, 6):
+        redo(line, streams)
+    whole: dict[str, Any] = {
+        "run": "town",
+        "facts_at": {1: Facts()},
+        "profiles": {o: Profile(name=o) for o in (ANN, BOB, CY)},
+    }
+    sound: Any = SimpleNamespace(**whole, streams=streams, retired=set())
+    Seals().check(store, sound, 6)
+    streams[BOB].append(Entry(type="observation", text="A cow.", minute=1), 6)
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, BOB),
+        ({"facts_at": {1: Facts(morning=1)}}, "facts"),
+        ({"profiles": {}}, "owners"),
+    )
+    for changed, told in changes:
+        state: Any = SimpleNamespace(**whole | changed, streams=streams, retired=set())
+        with pytest.raises(RunAltered, match=told):
+            Seals().check(store, state, 6)

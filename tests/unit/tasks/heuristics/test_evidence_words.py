@@ -18,6 +18,7 @@ from cogitate.simulation.town.town import Town
 from cogitate.simulation.world import World
 from cogitate.tasks.heuristics.insight import find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import Recalled
+from tests.unit.memory.language.leads import without_leads
 from tests.unit.tasks.heuristics.lived_days import lived
 from tests.unit.tasks.heuristics.written_days import WRITTEN_DAYS, WrittenDay
 from tests.unit.tasks.kind_cases import stream_of
@@ -40,7 +41,7 @@ def unfounded(recalled: Recalled) -> set[str]:
     people = [name for owner, name in recalled.names.items() if owner.startswith("agent:")]
     source = set(stems(" ".join([*shown, *people]))) | PHRASES
     clock = set(words(" ".join(re.findall(r"\d+:\d+", insight.text))))
-    return {word for word in stems(insight.text) if word not in source | clock | FUNCTION_WORDS}
+    return {word for word in stems(without_leads(insight.text, people)) if word not in source | clock | FUNCTION_WORDS}
 
 
 @pytest.mark.parametrize("day", WRITTEN_DAYS.values(), ids=WRITTEN_DAYS)

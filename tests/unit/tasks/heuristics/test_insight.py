@@ -95,7 +95,10 @@ def test_nothing_observed_and_nothing_that_matters_are_a_quiet_time() -> None:
             'Klaus Mueller told Maria Lopez: "Your goat ate the hay, my friend."',
         ),
         (message("Is the mill on fire?", 5, importance=8), 'Maria Lopez asked Klaus Mueller: "Is the mill on fire?"'),
-        (message("Мельница сгорела вчера ночью.", 5, importance=8), "Maria Lopez: «Мельница сгорела вчера ночью.»"),
+        (
+            message("Мельница сгорела вчера ночью.", 5, importance=8),
+            "Maria Lopez → Klaus Mueller: «Мельница сгорела вчера ночью.»",
+        ),
     ],
 )
 def test_a_statement_is_quoted_with_speaker_and_addressee(said: Entry, quoted: str) -> None:
@@ -335,7 +338,7 @@ def test_every_word_of_an_insight_stands_in_its_evidence(entries: list[Entry]) -
         return
     by_number = dict(enumerate(entries, start=1))
     source = " ".join(by_number[n].text for n in insight.evidence)
-    ours = "I me my noted Maria Lopez Klaus Mueller told asked said on day For today at AM PM 1 2 tomorrow"
+    ours = "I me my noted Maria Lopez Klaus Mueller told asked said on day For today at AM PM 1 2 tomorrow が に"
     words = set(re.findall(r"[^\W_]+", f"{source} {ours}".lower()))
     assert set(re.findall(r"[^\W_]+", insight.text.lower())) <= words
 
@@ -373,7 +376,7 @@ def test_what_matters_and_recurs_makes_no_quiet_period(language: str) -> None:
 
 def test_another_is_quoted_in_the_language_of_the_owner() -> None:
     said = message("Quedan 12 kilos.", 1100, importance=6)
-    assert noticed(said, language="es").text == "Maria Lopez: «Quedan 12 kilos.»"
+    assert noticed(said, language="es").text == "Maria Lopez a Klaus Mueller: «Quedan 12 kilos.»"
     assert noticed(said).text == 'Maria Lopez told Klaus Mueller: "Quedan 12 kilos."'
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.entry import Entry, EntryType
+from cogitate.memory.summaries.conversations import summarise_entries
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of
 
@@ -39,6 +40,27 @@ def test_a_promise_that_a_summary_quotes_is_the_speakers() -> None:
     )
     (promise,) = found(Entry(type="summary", text=text, minute=600, subjects=(KLAUS, MARIA), source="dialogue"))
     assert (promise.giver, promise.taker, promise.reminder) == (MARIA, KLAUS, '"I promise: I will carry your crate."')
+
+
+@pytest.mark.parametrize(
+    ("giver", "taker", "said"),
+    [
+        ("Anna Berger", "Ben Klein", "Ich verspreche dir, ich bringe die Karte vorbei."),
+        ("Анна Петрова", "Иван Белов", "Обещаю, принесу карту моста."),
+        ("Ana Ruiz", "Luis Gil", "Prometo traer el mapa del puente."),
+        ("Anne Roux", "Luc Petit", "Je promets d'apporter la carte du pont."),
+        ("李梅", "王强", "我保证把桥的地图送来。"),
+        ("田中花子", "佐藤健", "橋の地図を届けると約束します。"),
+        ("राम कुमार", "सीता देवी", "मैं वादा करता हूँ कि नक्शा लाऊँगा।"),
+        ("آنا سالم", "سامي نور", "أعدك أن أحضر خريطة الجسر."),
+    ],
+)
+def test_a_promise_that_a_summary_quotes_in_any_language_is_the_speakers(giver: str, taker: str, said: str) -> None:
+    names = {KLAUS: giver, MARIA: taker}
+    told = summarise_entries(stream_of(message(said, 600, speaker=KLAUS, hearer=MARIA)).live(), names)
+    summary = Entry(type="summary", text=told, minute=700, subjects=(KLAUS, MARIA))
+    (promise,) = find_promises(KLAUS, stream_of(summary).live(), names)
+    assert (promise.giver, promise.taker, promise.said) == (KLAUS, MARIA, said)
 
 
 def test_other_sentences_are_not_promises(subtests: pytest.Subtests) -> None:

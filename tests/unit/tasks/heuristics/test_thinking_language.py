@@ -111,7 +111,7 @@ def test_another_persons_statement_is_quoted_with_its_speaker() -> None:
     said = message("明天十点在广场有音乐会。", 700, speaker=MARIA, hearer=KLAUS, importance=10)
     case = case_of(REFLECT, stream_of(*seen, said), 1_100, world=world, profile=profile)
     (entry,) = appended(REFLECT.heuristic(case))
-    assert "李伟：“明天十点在广场有音乐会。”" in entry.text
+    assert "李伟对王芳说：“明天十点在广场有音乐会。”" in entry.text
 
 
 def test_every_language_has_every_phrase() -> None:

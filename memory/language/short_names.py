@@ -1,0 +1,89 @@
+"""Short names: by which part of their name people are called after its first mention."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+
+from cogitate.memory.language.quotations import outside_quotations
+from cogitate.memory.language.tables import english
+from cogitate.memory.language.text import FUNCTION_WORDS, MARKS, words
+
+_PART = re.compile(rf"[^\W\d_][\w{MARKS}'’-]+")  # of a name, that can stand for a person
+_TITLES = english("titles")
+#: Stand in a name in small letters: "Ludwig van Beethoven".
+_PARTICLES = frozenset(words("van von der den de del della di da do dos das du la le y e al el bin ibn zu af ten ter"))
+
+
+def short_names(called: Iterable[str], known: Collection[str], said: Collection[str] = ()) -> dict[str, str]:
+    """Return the first name, or else the last, of each full name that is longer and means nobody else.
+
+    Args:
+        called: full names.
+        known: the names of all whom a part of a name may mean.
+        said: words in small letters that were said: a name with one of these tells what somebody does.
+    """
+    owners = _owners_of_words(frozenset((*known, *called)))
+    found: dict[str, str] = {}
+    for name in called:
+        parts = name.split()
+        if len(parts) < 2 or any(part.casefold() in said for part in parts if _PART.fullmatch(part)):
+            continue
+        if any(part[:1].islower() and part.casefold() not in _PARTICLES for part in parts):
+            continue
+        short = next((part for part in (parts[0], parts[-1]) if owners[part] == 1 and _is_name(part)), "")
+        if short:
+            found[name] = short
+    return found
+
+
+@lru_cache(maxsize=64)  # the people of a run
+def _owners_of_words(names: frozenset[str]) -> Counter[str]:
+    """Return how many names have each word."""
+    return Counter(word for name in names for word in {*name.split()})
+
+
+def _is_name(part: str) -> bool:
+    low = part.casefold()
+    is_whole = _PART.fullmatch(part) is not None and not part.isupper() and not part[0].islower()
+    return is_whole and low not in _TITLES and low not in FUNCTION_WORDS
+
+
+def with_short_names(text: str, short: Mapping[str, str], *, first: bool = True) -> str:
+    """Return a text with the short names of those who were named before in it; quotations stay as they are.
+
+    Args:
+        first: the first mention of each keeps the full name.
+    """
+    if not short:
+        return text
+    pattern = _any_of(short)
+    named: set[str] = set() if first else {*short}
+
+    def told(match: re.Match[str]) -> str:
+        if match[0] in named:
+            return short[match[0]]
+        named.add(match[0])
+        return match[0]
+
+    return outside_quotations(text, lambda part: pattern.sub(told, part))
+
+
+def with_full_names(text: str, short: Mapping[str, str]) -> str:
+    """Return a text in which those whom it names in full once are named in full throughout, but for quotations."""
+    full = {part: name for name, part in short.items() if name in text}
+    if not full:
+        return text
+    pattern = _any_of((*full.values(), *full))
+
+    def told(match: re.Match[str]) -> str:
+        after = match.string[match.end() : match.end() + 2]
+        return match[0] if after[:1] == " " and after[1:].isupper() else full.get(match[0], match[0])  # of another name
+
+    return outside_quotations(text, lambda said: pattern.sub(told, said))
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?!\w)")
