@@ -21,6 +21,7 @@ from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import PlaceIndex, Profile
+from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.routines import Habit, read_routine
 from cogitate.tasks.heuristics.identity import pursuit_of, work_of
 from cogitate.tasks.heuristics.whereabouts import place_of
@@ -211,8 +212,8 @@ def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceI
 def _gives_way(slot: Slot, appointment: Appointment, places: PlaceIndex) -> bool:
     if COLLIDES[0] < slot.minute - appointment.minute < COLLIDES[1]:
         return True
-    words = set(stems(slot.text)) - set(stems(places.name_of(slot.location or "")))
-    return len(words & set(stems(appointment.what))) >= ALIKE * max(1, len(words))
+    words = set(TERMS.of(slot.text)) - set(TERMS.of(places.name_of(slot.location or "")))
+    return len(words & set(TERMS.of(appointment.what))) >= ALIKE * max(1, len(words))
 
 
 def _teller(phrases: Pack, language: str, profile: Profile, places: PlaceIndex) -> Callable[[Slot], Slot]:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.languages import is_english, languages_of
-from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, joined, split_sentences
 from cogitate.memory.language.talk import Speakers
@@ -74,7 +73,7 @@ def _settled(line: _Line, reply: _Line | None, today: int, me: str) -> Iterator[
         if _names(first, said, today) and not find_times(first) and not is_english(first):
             times = find_times(second)
             if times and anchor_days(second, said) == second:
-                yield _quoted(line, me, (first, second), line.entry, today * DAY + times[0].minute), line.speaker
+                yield _quoted(me, line, (first, second), line, (), today * DAY + times[0].minute), line.speaker
     if reply is None:
         return
     answers = [s for s in reply.sentences if not s.endswith(QUESTIONS) and not is_courtesy(s, _NOBODY)]
@@ -87,9 +86,9 @@ def _settled(line: _Line, reply: _Line | None, today: int, me: str) -> Iterator[
         hours = [time.minute for s in answers for time in find_times(s)]
         is_foreign = not is_english(lead)
         if hours and is_foreign and (dated or all(anchor_days(s, then) == s for s in answers)):
-            yield _quoted(line, me, (lead, *answers), reply.entry, today * DAY + hours[0]), reply.speaker
+            yield _quoted(me, line, (lead,), reply, answers, today * DAY + hours[0]), reply.speaker
         elif is_question and not hours and _agrees(answers[0]):
-            yield _quoted(line, me, (lead, *(dated or answers)[:1]), reply.entry, today * DAY), reply.speaker
+            yield _quoted(me, line, (lead,), reply, (dated or answers)[:1], today * DAY), reply.speaker
         return
 
 
@@ -105,8 +104,13 @@ def _names(sentence: str, said: int, day: int) -> bool:
     return dated != sentence and day in days_named(dated)
 
 
-def _quoted(line: _Line, me: str, sentences: Iterable[str], entry: Entry, minute: int) -> Appointment:
-    phrases = pack_of(languages_of(line.sentences[0])[0])
-    label = "" if line.speaker == me else phrases.labelled(line.speaker, "")
-    text = joined(anchor_days(s, line.entry.minute) for s in sentences).rstrip(SPACED.replace("?", "") + UNSPACED)
-    return Appointment(minute, shorten(label + text, LONGEST, "…"), None, entry.number)
+def _quoted(
+    me: str, line: _Line, lead: Iterable[str], reply: _Line, answers: Iterable[str], minute: int
+) -> Appointment:
+    """Return what was settled at a minute, in the words of both; those of others stand in quotation marks."""
+    parts = []
+    for one, sentences in ((line, lead), (reply, answers)):
+        if text := joined(anchor_days(s, one.entry.minute) for s in sentences):
+            parts.append(text if one.speaker == me else language_of(text).quoted(text, one.speaker, "", False, None))
+    what = joined(parts).rstrip(SPACED.replace("?", "") + UNSPACED)
+    return Appointment(minute, shorten(what, LONGEST, "…"), None, reply.entry.number)

@@ -34,17 +34,17 @@ def settled(
         (
             "Can you bring the roll tomorrow?",
             "I'll bring it before I leave.",
-            "Can you bring the roll on day 2? I'll bring it before I leave",
+            'Maria Lopez asked: "Can you bring the roll on day 2?" I\'ll bring it before I leave',
         ),
         (
             "¿Me traes mañana el rol?",
             "Te lo llevo antes de salir.",
-            "¿Me traes el día 2 el rol? Te lo llevo antes de salir",
+            "Maria Lopez: «¿Me traes el día 2 el rol?» Te lo llevo antes de salir",
         ),
     ],
 )
 def test_a_reply_to_a_question_that_names_a_day_is_for_that_day(question: str, reply: str, what: str) -> None:
-    assert settled(question, reply) == ([], [f"Maria Lopez: {what}"])
+    assert settled(question, reply) == ([], [what])
     assert settled(question, reply, day=2) == ([], [])
     assert settled(question, reply, owner=MARIA) == ([], []), "who asks has nothing to do"
     assert settled(question, reply, first=KLAUS) == ([], [])
@@ -52,13 +52,23 @@ def test_a_reply_to_a_question_that_names_a_day_is_for_that_day(question: str, r
 
 def test_a_reply_that_names_the_day_and_the_hour_is_told_with_its_question() -> None:
     asked = settled("¿Llevas tú el caldo a la familia?", "Sí, lo llevo yo mañana a las doce.")
-    assert asked == ([(720, "Maria Lopez: ¿Llevas tú el caldo a la familia? Sí, lo llevo yo el día 2 a las doce")], [])
+    assert asked == (
+        [(720, "Maria Lopez: «¿Llevas tú el caldo a la familia?» Sí, lo llevo yo el día 2 a las doce")],
+        [],
+    )
     assert settled("¿Llevas tú el caldo?", "Sí, lo llevo yo mañana a las doce.", owner=MARIA) == ([], []), "his to do"
 
 
 def test_the_hour_may_stand_in_the_next_sentence_or_line() -> None:
-    to_both = [(420, "Maria Lopez: Quiero ir el día 2 a la isla. Iremos. A las siete en el muelle")]
-    assert settled("Quiero ir mañana a la isla.", "Iremos. A las siete en el muelle.") == (to_both, [])
+    lines = ("Quiero ir mañana a la isla.", "Iremos. A las siete en el muelle.")
+    assert settled(*lines) == (
+        [(420, "Maria Lopez: «Quiero ir el día 2 a la isla.» Iremos. A las siete en el muelle")],
+        [],
+    )
+    assert settled(*lines, owner=MARIA) == (
+        [(420, "Quiero ir el día 2 a la isla. Klaus Mueller: «Iremos. A las siete en el muelle.»")],
+        [],
+    )
     alone = settled("明日一緒に暗幕を買いに行かない？十時に駅前で。", first=KLAUS)
     assert alone == ([(600, "2日目一緒に暗幕を買いに行かない？十時に駅前で")], [])
 
@@ -84,7 +94,7 @@ def test_a_plan_holds_what_a_talk_settled_until_it_is_called_off() -> None:
         plan = made(stream_of(*entries), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
         return [item.description for item in plan.items]
 
-    assert items(*agreed) == ["Maria Lopez: Quiero ir el día 2 a la isla. Iremos. A las siete en el muelle"]
+    assert items(*agreed) == ["Maria Lopez: «Quiero ir el día 2 a la isla.» Iremos. A las siete en el muelle"]
     off = message("No iremos a la isla, se cancela.", 900)
     assert not any("isla" in item for item in items(*agreed, off))
 
@@ -93,5 +103,12 @@ def test_a_reply_is_planned_once() -> None:
     lines = talk("Could you look in the laundry tomorrow?", "I'll look in the laundry tomorrow.")
     plan = made(stream_of(*lines), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
     assert [item.description for item in plan.items] == [
-        "Maria Lopez: Could you look in the laundry on day 2? I'll look in the laundry on day 2"
+        'Maria Lopez asked: "Could you look in the laundry on day 2?" I\'ll look in the laundry on day 2'
     ]
+
+
+def test_a_habit_does_not_give_way_to_an_appointment_that_shares_its_function_words() -> None:
+    asked = talk("¿Llevas tú el caldo a la familia de Ramón?", "Sí, lo llevo yo mañana a las doce.")
+    profile = Profile(name="Klaus Mueller", routine=("07:00 abrir la lonja", "16:30 subasta de la tarde"))
+    plan = made(stream_of(*asked), DAY + MORNING, profile=profile)
+    assert [item.minute for item in plan.items] == [DAY + minute for minute in (420, 720, 990)]
