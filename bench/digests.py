@@ -47,15 +47,22 @@ def digest_of(cogitate: Path, folder: Path) -> str:
 def installed(python: str, folder: Path) -> Path:
     """Install the package, pinned, in a new environment of this Python in `folder`; return its `cogitate`.
 
+    With `uv` beside this Python, as in continuous integration, that takes a tenth of pip's CPU. Where uv does not find
+    what pip does, pip installs it.
+
     Raises:
         subprocess.CalledProcessError: if the installation fails.
     """
+    uv, bin_folder = Path(sys.executable).parent / "uv", folder / "bin"
+    pinned = ("-e", ROOT, "-c", ROOT / "constraints.txt")
+    if uv.exists():
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+        by_uv: list[str | Path] = [uv, "pip", "install", "--quiet", "--python", bin_folder / "python", *pinned]
+        if subprocess.run(by_uv, check=False).returncode == 0:
+            return bin_folder / "cogitate"
     subprocess.run([python, "-m", "venv", folder], check=True)
-    subprocess.run(
-        [folder / "bin" / "pip", "install", "--quiet", "--no-compile", "-e", ROOT, "-c", ROOT / "constraints.txt"],
-        check=True,
-    )
-    return folder / "bin" / "cogitate"
+    subprocess.run([bin_folder / "pip", "install", "--quiet", "--no-compile", *pinned], check=True)
+    return bin_folder / "cogitate"
 
 
 def report(pythons: Annotated[Sequence[str], "commands that start another Python"]) -> int:

@@ -73,13 +73,15 @@ def bare_machine(config: pytest.Config) -> Generator[None]:
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Hide them from modules that are imported, and so from conditions of skips.
 
-    What is collected lives as long as the session, so the garbage collector walks it neither here nor later.
+    What is collected lives as long as the session, so the garbage collector walks it neither here nor later. It walks
+    what tests leave behind less often than usual: a tenth of their CPU.
     """
     gc.disable()
     try:
         with bare_machine(session.config):
             return (yield)
     finally:
+        gc.set_threshold(10_000, 20, 20)
         gc.enable()
         gc.freeze()
 

@@ -153,7 +153,8 @@ class Reports:
             self._urgent |= not report.is_plain
             if self._urgent or len(self._waiting) == 1:  # the first report that is not urgent starts the interval
                 self._changed.notify()
-            self._thread.start()
+            if not self._thread.started:  # each call passes here
+                self._thread.start()
 
     def send(self, report: Report) -> None:
         """Send a report immediately, in the caller's thread."""

@@ -33,7 +33,8 @@ class Heartbeat:
             if not self._active:
                 self._changed.notify()
             self._active[run, incarnation] += 1
-            self._thread.start()
+            if not self._thread.started:  # each job passes here
+                self._thread.start()
         try:
             yield
         finally:

@@ -15,14 +15,16 @@ class LazyThread:
     def __init__(self, target: Callable[[], None], name: str) -> None:
         self._target, self._name = target, name
         self._thread: threading.Thread | None = None
+        self.started = False
 
     def start(self) -> None:
         """Start the thread, if it was not started before. The caller holds its owner's lock."""
-        if self._thread is None:
+        if not self.started:
+            self.started = True
             self._thread = threading.Thread(target=self._target, name=self._name, daemon=True)
             self._thread.start()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until the thread ends, at most for so many seconds, if it was started."""
+        """Wait until the thread ends, for at most this many seconds, if it was started."""
         if self._thread is not None:
             self._thread.join(timeout)

@@ -11,6 +11,7 @@ from bench.digests import report
 
 PYTHON = """#!/bin/sh
 if [ "$1" = -c ]; then echo {version}; exit; fi
+if [ "$3" = --without-pip ]; then mkdir -p "$4/bin"; ln -s "$0" "$4/bin/python"; exit; fi
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\n[ "$1" = install ]\\n' > "$3/bin/pip"
 cp "$0.cogitate" "$3/bin/cogitate"
@@ -18,6 +19,11 @@ chmod 700 "$3/bin/pip"
 """
 COGITATE = """#!/bin/sh
 [ -z "$COGITATE_TOWN" ] && echo '{{"digest": "{digest}"}}' || exit 3
+"""
+UV = """#!/bin/sh
+[ "$1 $2 $4" = 'pip install --python' ] || exit 2
+cp "$(readlink "$5").cogitate" "$(dirname "$5")/cogitate"
+touch "$0.used"
 """
 SHIM = """#!/bin/sh
 echo "no such version is chosen" >&2
@@ -40,13 +46,14 @@ def python(folder: Path, version: str, digest: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A stand-in for this Python too, in an environment where the package is installed."""
     folder = tmp_path / "ours"
     folder.mkdir()
     program(folder / "cogitate", COGITATE.format(digest="a" * 32))
     monkeypatch.setattr(sys, "executable", python(folder, "3.11.7", "a" * 32))
     monkeypatch.setenv("COGITATE_TOWN", "3")  # a setting, which would give another digest
+    return folder
 
 
 def test_equal_digests_are_printed_with_their_pythons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,3 +80,16 @@ def test_a_missing_python_is_reported_and_skipped(tmp_path: Path, capsys: pytest
         f"{shim} does not start a Python",
         "python9.99 does not start a Python",
     ]
+
+
+def test_uv_installs_where_it_is_there(ours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    uv = Path(program(ours / "uv", UV))
+    assert report([python(tmp_path, "3.12.1", "a" * 32)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == f"{'a' * 32}  Python 3.12.1"
+    assert uv.with_name("uv.used").exists()
+
+
+def test_pip_installs_what_uv_does_not_find(ours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program(ours / "uv", "#!/bin/sh\nexit 1\n")
+    assert report([python(tmp_path, "3.12.1", "a" * 32)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == f"{'a' * 32}  Python 3.12.1"
