@@ -6,6 +6,7 @@ or with a calendar date, counts for the coming day if it is not older than a day
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile, zip_longest
@@ -14,14 +15,18 @@ from typing import NamedTuple
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed
-from cogitate.memory.language.packs import forget_with_packs
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
+from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
 from cogitate.memory.language.place_names import place_finder
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import anchor_days, find_times
+from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
+from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.text_cache import TextCache
+
+_SHORT = 25  # characters of a sentence that leans on the one before it, in scripts without spaces
+_LABEL = re.compile(r"[^:：]{1,60}(?::\s|：)")
 
 
 class Appointment(NamedTuple):
@@ -136,8 +141,31 @@ def _timed_sentences(text: str) -> tuple[str, ...]:
         return ()
     language, sentences = language_of(text), split_sentences(text)
     told = list(takewhile(lambda sentence: not language.is_tale(sentence), sentences))
-    followed = zip_longest(told, told[1:], fillvalue="")
-    return tuple(s for s, after in followed if find_times(s) and not (after and language.is_refusal(after)))
+    around = zip_longest(["", *told], told, told[1:])
+    return tuple(
+        _with_day(before, s)
+        for before, s, after in around
+        if s and find_times(s) and not (after and language.is_refusal(after))
+    )
+
+
+def _with_day(before: str, sentence: str) -> str:
+    """Return a short sentence that names an hour after the one that names its day, in languages other than English."""
+    code = languages_of(f"{before} {sentence}")[0]
+    pack = pack_of(code)
+    if code in (ENGLISH, UNDETERMINED) or before.endswith(QUESTIONS) or find_times(before, pack):
+        return sentence
+    if not _names_day(before, pack) or _names_day(sentence, pack):
+        return sentence
+    label = before[: found.end()] if (found := _LABEL.match(before)) else ""
+    said = sentence.removeprefix(label)
+    return joined((before, said)) if len(said) <= (_SHORT if pack.is_wide else 2 * _SHORT) else sentence
+
+
+def _names_day(text: str, pack: Pack) -> bool:
+    """Return whether a text names a day that is not over, in the words of a pack."""
+    dated = anchor_days(text, 0, pack)  # on the first day, days before it stay as they are said
+    return bool(days_named(dated, pack))
 
 
 def _off_sentences(text: str) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ MAX_WHAT = 120  # characters of what is appointed
 
 #: What came of a promise; "": the text does not say which.
 Outcome = Literal["kept", "broken", ""]
+#: Who is to do what one speaker says to another; "": it proposes nothing.
+Doer = Literal["we", "you", "I", ""]
 
 
 class Appointed(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from cogitate.memory.clock import DAY, day_of
-from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Outcome, Vow, are_alike
+from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Doer, Outcome, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, has_end, joined, split_sentences, with_end
 from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
@@ -150,6 +150,15 @@ class Neutral:
     def is_intent(self, sentence: str) -> bool:
         asks = sentence.endswith(QUESTIONS)
         return not asks and not self._pack.leaves_open(sentence) and self._pack.says("own", sentence)
+
+    def proposes(self, sentence: str) -> Doer:
+        return self._pack.proposes(sentence)
+
+    def accepts(self, sentence: str) -> bool:
+        return self._pack.says("assents", sentence)
+
+    def declines(self, sentence: str) -> bool:
+        return self._pack.says("declines", sentence) or self._pack.leaves_open(sentence)
 
     def is_own_matter(self, sentence: str) -> bool:
         return self.is_intent(sentence) and not self._pack.says("ours", sentence)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.errors import InputError
+from cogitate.memory.language.commitments import Doer
 from cogitate.memory.language.day_words import DAYS, PLACEHOLDER, DayWords
 from cogitate.memory.language.reported_speech import ReportedSpeech
 from cogitate.memory.language.sentences import all_of
@@ -28,6 +29,7 @@ _OF_DAYS = ("not_after", "merged")
 _READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
 _CLOSING = ("up_to", "then", "day_parts", "often")
 _OPEN = ("refusals", "doubts", "others", "own", "ours")
+_EXCHANGED = ("joins", "asks", "offers", "assents", "declines")
 _WAYS = (
     "sleep",
     "food",
@@ -46,7 +48,9 @@ _WAYS = (
     "not_subject",
     "called_by",
 )
-_KEYS = frozenset((*SAID, *_OF_DAYS, *_READ, *_CLOSING, *_OPEN, *_WAYS, "between", "days", "function_words", "letters"))
+_KEYS = frozenset(
+    (*SAID, *_OF_DAYS, *_READ, *_CLOSING, *_OPEN, *_EXCHANGED, *_WAYS, "between", "days", "function_words", "letters")
+)
 _TABLES = ("days", "reasons")
 _NAMED = re.compile(r"\{(\w+)\}")
 _DATED = dict.fromkeys(("round", "last", "year", "month", "day"), 0)
@@ -194,7 +198,7 @@ class Pack:
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The words for the hours from 1 to 12, folded."""
+        """The words for the hours from 1 on, folded."""
         listed = enumerate(self.ways("numbers"), 1)
         return {way.casefold(): value for value, one in listed for way in one.split("/")}
 
@@ -232,6 +236,11 @@ class Pack:
         is_refused = self.says("refusals", sentence) and self.moved_to(fold(sentence)) is None
         is_agreed = self.says("others", sentence) and not self.says("own", sentence)
         return is_refused or is_agreed or self.says("doubts", sentence)
+
+    def proposes(self, sentence: str) -> Doer:
+        """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
+        known: tuple[tuple[str, Doer], ...] = (("joins", "we"), ("asks", "you"), ("offers", "I"))
+        return next((doer for key, doer in known if self.says(key, sentence)), "")
 
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""

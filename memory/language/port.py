@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from cogitate.memory.language.commitments import Appointed, Outcome, Vow
+from cogitate.memory.language.commitments import Appointed, Doer, Outcome, Vow
 from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.markup import prose
@@ -152,6 +152,15 @@ class Language(Protocol):
 
     def is_intent(self, sentence: str) -> bool:
         """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+
+    def proposes(self, sentence: str) -> Doer:
+        """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
+
+    def accepts(self, sentence: str) -> bool:
+        """Return whether a sentence agrees to what another proposed before it."""
+
+    def declines(self, sentence: str) -> bool:
+        """Return whether a sentence refuses what another proposed before it, or leaves it open."""
 
     def is_own_matter(self, sentence: str) -> bool:
         """Return whether a sentence tells what its speaker means to do, without those whom it speaks to."""

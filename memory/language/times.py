@@ -30,7 +30,7 @@ _TIME = re.compile(
         | \b(?:(?P<m6>half|(?:a[ ])?quarter|five|ten|twenty|twenty-five)[ ](?P<way>past|to)[ ](?P<h6>__HOUR__)\b
             |(?P<h7>__HOUR__)(?:[ ]o['’]?clock\b|(?=[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b))
             |(?:(?<=\bat[ ])|(?<=\bby[ ])|(?<=\bbefore[ ])|(?<=\buntil[ ])|(?<=\btill[ ]))(?P<h8>__HOUR__)
-              (?=[.,;!"”]|$|[ ](?:sharp|today|tonight|tomorrow|this|on)\b))
+              (?=[.,;!"”]|$|[ ](?:sharp|today|tonight|tomorrow|this|on|at)\b))
           (?:[ ](?:in[ ]the|at)[ ](?P<part>morning|afternoon|evening|night)\b)?
     )""".replace("__HOUR__", "|".join(_HOURS)),
     re.IGNORECASE | re.VERBOSE,

@@ -14,14 +14,15 @@ from itertools import pairwise
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
-from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.languages import ENGLISH, function_words_of, languages_of
 from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of, packs, phrases_of
 from cogitate.memory.language.sentences import SPACED, UNSPACED, split_sentences
-from cogitate.memory.language.text import stems
+from cogitate.memory.language.text import stem, stems
 from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.routines import Habit, read_routine
+from cogitate.tasks.heuristics.called_off import calls_off_habit
 from cogitate.tasks.heuristics.identity import pursuit_of, work_of
 from cogitate.tasks.heuristics.whereabouts import place_of
 from cogitate.tasks.meters import Meter
@@ -85,7 +86,9 @@ def build(
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
+    agreed: Sequence[Appointment] = (),
     said: Sequence[str] = (),
+    called_off: Sequence[str] = (),
     language: str = ENGLISH,
 ) -> list[Slot]:
     """Return 1 to 8 slots with ascending times in [start, end), game minutes.
@@ -96,12 +99,20 @@ def build(
         visits: how often the agent was at a place lately, by id.
         done: what it wished to do once and has done.
         owed: what it promised somebody to do, the oldest first.
+        agreed: what it agreed on with another at no hour, each with the minute by which it is to be done.
         said: what was said for this day at no hour, the newest last.
+        called_off: sentences by which its routine gives way.
         language: in which the items are told.
     """
     midnight, phrases = day_of(start) * DAY, pack_of(language)
     told = _teller(phrases, language, profile, places)
     timed, untimed = _habits(profile, routine, places, start, end, visits or {}, language)
+    if called_off:
+        timed, untimed = (
+            [slot for slot in slots if not any(calls_off_habit(sentence, slot.text) for sentence in called_off)]
+            for slots in (timed, untimed)
+        )
+        unfinished = [i for i in unfinished if not any(calls_off_habit(s, _description(i)) for s in called_off)]
     work = _work(profile, places) if profile.work or not routine else None  # a routine names a place that is guessed
     occupied = "" if done else _occupied(profile, language)
     if work and all(slot.location != work.location for slot in (*timed, *untimed)):
@@ -122,6 +133,9 @@ def build(
     left += [Slot(0, text, None, 4, LEFT_UNDONE) for text in said[-MOST_SAID:]]
     usual = [Slot(0, habit.what, None, 3, OPEN) for habit in read_routine(routine, profile.name)]  # each day anew
     left += _taken_up(unfinished, [*slots, *left, *untimed, *usual], places, told, phrases, status)
+    for one in agreed[:MOST_SAID]:
+        slot = Slot(0, one.what, one.location, 4, LEFT_UNDONE)
+        slots.append(_at(slot, _free(slots, midnight + _TAKEN_UP[0], start, min(closes, max(one.minute, start + 1)))))
     for minute, slot in zip(_TAKEN_UP, left, strict=False):
         slots.append(_at(slot, _free(slots, midnight + minute, start, closes)))
     for slot in untimed:
@@ -211,7 +225,8 @@ def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceI
 def _gives_way(slot: Slot, appointment: Appointment, places: PlaceIndex) -> bool:
     if COLLIDES[0] < slot.minute - appointment.minute < COLLIDES[1]:
         return True
-    words = set(stems(slot.text)) - set(stems(places.name_of(slot.location or "")))
+    small = function_words_of(languages_of(appointment.what)[0])  # "of the", which both may have
+    words = set(stems(slot.text)) - set(stems(places.name_of(slot.location or ""))) - set(map(stem, small))
     return len(words & set(stems(appointment.what))) >= ALIKE * max(1, len(words))
 
 
@@ -279,7 +294,7 @@ def _taken_up(
     seen = [set(stems(slot.text)) for slot in slots]
     found: list[Slot] = []
     for item in left:
-        text = first_said(str(item.get("description", "")))
+        text = _description(item)
         words = set(stems(text))
         if not words or text == ERRANDS or text in phrases_of("errands"):
             continue
@@ -296,6 +311,10 @@ def _taken_up(
         opening = AGAIN if phrase == "again" else SEE_TO
         found.append(told(Slot(0, f"{opening}{seen_to}", at, _priority(item), LEFT_UNDONE, phrase)))
     return found
+
+
+def _description(item: Mapping[str, object]) -> str:
+    return first_said(str(item.get("description", "")))
 
 
 def _priority(item: Mapping[str, object]) -> int:

@@ -18,12 +18,13 @@ from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person, parse_line
+from cogitate.tasks.heuristics.agreements import find_agreed
+from cogitate.tasks.heuristics.called_off import called_off_for
 from cogitate.tasks.heuristics.day_plan import SEE_TO, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
 from cogitate.tasks.heuristics.reading import TIMED
-from cogitate.tasks.heuristics.replies import settled_in_talk
 from cogitate.tasks.heuristics.said_for_day import said_for_day
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
@@ -44,14 +45,11 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
     told, places = _told(case, start), case.world.locations
     entries, names = case.entries, case.world.display_names
-    settled = settled_in_talk(case.job.key.owner, entries, names, start)
-    timed = [a for a in standing(settled.timed, entries) if start <= a.minute < end]
-    quoted = {a.number for a in timed}
-    alone = [
-        a for a in appointments(told, places, start, end) if a.number not in quoted and not _is_of_another(case, a)
-    ]
-    booked = with_owed([*alone, *timed], standing(owed.timed, told), owed.by_others)
-    agreed = owed.numbers | {a.number for a in booked}
+    appointed = [a for a in appointments(told, places, start, end) if not _is_of_another(case, a)]
+    agreed = find_agreed(case.job.key.owner, entries, names, places, appointed, told, (start, end))
+    booked = with_owed(agreed.timed, standing(owed.timed, told), owed.by_others)
+    exchanged = owed.numbers | agreed.numbers
+    settled = exchanged | {a.number for a in booked}
     planned = partial(
         build,
         profile=profile,
@@ -65,13 +63,12 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
         owed=owed.untimed,
-        said=[
-            *(a.what for a in standing(settled.untimed, entries)),
-            *said_for_day(profile.name, entries, names, start, owed.numbers),
-        ],
+        agreed=agreed.untimed,
+        said=said_for_day(profile.name, entries, names, start, exchanged),
+        called_off=called_off_for(case.job.key.owner, profile.name, entries, names, start),
         language=language,
     )
-    pressing = find_pressing(profile.name, entries, names, places, start, agreed, language=language)
+    pressing = find_pressing(profile.name, entries, names, places, start, settled, language=language)
     slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
     if not case.world.clock.has_times:
         slots.sort(key=lambda slot: -slot.priority)
@@ -110,7 +107,9 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
     if not unfinished_of(case):
         return []
     since = max(0, day_of(start) - 1) * DAY
-    missed = {a.what for a in appointments(told, case.world.locations, since, start)}
+    places, names, owner = case.world.locations, case.world.display_names, case.job.key.owner
+    appointed = appointments(told, places, since, start)
+    missed = {a.what for a in find_agreed(owner, case.entries, names, places, appointed, told, (since, start)).timed}
     plans = [e for e in case.entries if e.type == "plan"]
     last = max(plans, key=attrgetter("number"), default=None)
     later = [e for e in case.entries if last is None or e.number > last.number]

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
-from cogitate.memory.clock import date
+from cogitate.memory.clock import clock_in_force, date
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import Vow, are_alike
 from cogitate.memory.language.packs import forget_with_packs
@@ -21,7 +21,7 @@ from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.retrieval.text_cache import TextCache
-from cogitate.memory.summaries.conversations import parse_line, quoted_speaker, resolve_name
+from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker, resolve_name
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan
@@ -235,6 +235,7 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
     language = language_of(told.text)
     stated = next(filter(language.tells_outcome, sentences), "")
     by = language.tells_outcome(stated)
+    pause = GAP if clock_in_force().has_times else 1
     present, me = {*entry.subjects, owner}, told.speaker or resolve_name(owner, names)
     for index in reversed(open_.words if stated else sorted(alike)):
         promise = found[index]
@@ -246,7 +247,7 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
         of_giver = by == "?" or (by == "I") == (giver == me)
         if stated and of_giver and {promise.giver, promise.taker} - {""} <= present:
             is_about = entry.minute > promise.minute and are_alike(promise.words, hint_of(told.text).stems)
-            if is_about or entry.minute - promise.minute >= 30:  # no longer the talk in which it was promised
+            if is_about or entry.minute - promise.minute >= pause:  # no longer the talk in which it was promised
                 said = stated
         if said:
             numbers = tuple(sorted({*promise.evidence, entry.number}))

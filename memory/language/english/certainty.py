@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cogitate.memory.language.commitments import Doer
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.packs import Pack
 from cogitate.memory.language.quotations import without_quotations
@@ -37,6 +38,7 @@ _REFUSED = re.compile(
     r"(?= (?:go|do)\b|[.,;!\"]|$))",
     re.IGNORECASE,
 )
+_NO = re.compile(r"^(?:[Oo]h,? |[Ww]ell,? )?no\b(?! (?:problem|worries|trouble|doubt))", re.IGNORECASE)
 _MOVED = re.compile(
     r"\b(?:move[sd]?|shift(?:s|ed)?|reschedule[sd]?|postpone[sd]?|put off|brought forward|delayed|instead)\b",
     re.IGNORECASE,
@@ -128,6 +130,22 @@ def is_intent(sentence: str) -> bool:
     """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
     denied = any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _CANCELLED, _REFUSED))
     return not denied and not sentence.endswith("?") and _WORDS.says("own", sentence)
+
+
+def proposes(sentence: str) -> Doer:
+    """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
+    return _WORDS.proposes(sentence)
+
+
+def accepts(sentence: str) -> bool:
+    """Return whether a sentence agrees to what another proposed before it."""
+    return _WORDS.says("assents", sentence)
+
+
+def declines(sentence: str) -> bool:
+    """Return whether a sentence refuses what another proposed before it, or leaves it open."""
+    cues = (_NO, _NEGATION, _REFUSED, _CANCELLED, _LONG_AGO, _TALE)
+    return _WORDS.says("declines", sentence) or any(cue.search(sentence) for cue in cues)
 
 
 def is_own_matter(sentence: str) -> bool:

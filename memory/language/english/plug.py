@@ -5,11 +5,14 @@ from __future__ import annotations
 from cogitate.memory.language.english.appointments import find_appointed as appointed
 from cogitate.memory.language.english.appointments import moved_to
 from cogitate.memory.language.english.certainty import (
+    accepts,
+    declines,
     is_called_off,
     is_intent,
     is_own_matter,
     is_refusal,
     is_tale,
+    proposes,
     subject_of,
     tells_done,
     tells_trouble,
@@ -27,10 +30,12 @@ from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.sentences import all_of
 
 __all__ = [
+    "accepts",
     "all_of",
     "appointed",
     "changes_a_life",
     "clauses",
+    "declines",
     "deed_words",
     "ends_in_a_day",
     "heard",
@@ -49,6 +54,7 @@ __all__ = [
     "moved_to",
     "noted",
     "outcome",
+    "proposes",
     "quoted",
     "resolved",
     "retold",

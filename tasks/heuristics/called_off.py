@@ -1,0 +1,82 @@
+"""What an owner says it does not do on the day of a plan: its routine gives way where the words are the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import takewhile
+
+from cogitate.memory.clock import DAY, clock_in_force, day_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import UNDETERMINED, function_words_of, languages_of
+from cogitate.memory.language.packs import forget_with_packs, pack_of
+from cogitate.memory.language.port import language_of
+from cogitate.memory.language.sentences import QUESTIONS, split_sentences
+from cogitate.memory.language.text import FUNCTION_WORDS, is_unspaced, words
+from cogitate.memory.language.times import anchor_days, days_named, find_times
+from cogitate.tasks.heuristics.reading import SAID
+
+_SHORTEST = 4  # letters that two forms of a word share
+_HAN_RUN = re.compile("[\u3400-\u9fff]{2,}|[\u30a1-\u30ff]{2,}")  # words of Chinese and Japanese without endings
+
+
+def called_off_for(owner: str, name: str, entries: Sequence[Entry], names: Mapping[str, str], start: int) -> list[str]:
+    """Return the sentences in which an owner says that it does not do something on the day of a plan.
+
+    Args:
+        name: of the owner, as the lines of talk have it.
+        start: of the plan, game minute.
+    """
+    if not clock_in_force().counts_days:
+        return []
+    said = zip(entries, SAID.of(entries, owner, names), strict=True)
+    own = ((e, s.text) for e, s in said if s is not None and s.speaker == name and start - DAY < e.minute <= start)
+    return [sentence for e, text in own for sentence in _denied(text, e.minute, day_of(start))]
+
+
+@lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan
+def _denied(text: str, minute: int, day: int) -> tuple[str, ...]:
+    """Return the sentences of a text that deny something of a day, and name no hour, which may be all they deny."""
+    return tuple(
+        dated
+        for sentence in split_sentences(text)
+        if not sentence.endswith(QUESTIONS) and (known := language_of(sentence)).declines(sentence)
+        if day in days_named(dated := anchor_days(sentence, minute)) and not find_times(dated)
+        if _core(dated) or known.is_called_off(dated)
+    )
+
+
+forget_with_packs(_denied.cache_clear)
+
+
+def calls_off_habit(sentence: str, habit: str) -> bool:
+    """Return whether a sentence that denies something is about a habit alone: all its words are the habit's."""
+    core, done = _core(sentence), _core(habit)
+    return bool(core) and all(any(_is_form_of(word, other) for other in done) for word in core)
+
+
+@lru_cache(maxsize=32_768)
+def _core(text: str) -> tuple[str, ...]:
+    """Return the words of a text that tell what is done, without its day, its negation and its function words."""
+    code = languages_of(text)[0]
+    pack = pack_of(code)
+    if pack.days.numbered is not None:
+        text = pack.days.numbered.sub(" ", text)
+    if any(map(is_unspaced, text)):
+        denials = {way for key in ("refusals", "declines") for way in pack.ways(key)}
+        return tuple(run for run in _HAN_RUN.findall(text) if run not in denials)
+    left_out = {word for key in ("declines", "lacks", "refusals") for way in pack.ways(key) for word in words(way)}
+    left_out |= function_words_of(code) | (FUNCTION_WORDS if code == "en" or code == UNDETERMINED else frozenset())
+    return tuple(word for word in words(text) if word not in left_out and not word.isdigit())
+
+
+forget_with_packs(_core.cache_clear)
+
+
+def _is_form_of(word: str, other: str) -> bool:
+    """Return whether two words are one but for their ends."""
+    if word == other or is_unspaced(word[0]):
+        return word in other or other in word
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    return shared >= _SHORTEST and 2 * shared >= max(len(word), len(other))

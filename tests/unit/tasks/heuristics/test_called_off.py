@@ -1,0 +1,47 @@
+"""Habits that an owner says it does not keep on the day of a plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from cogitate.memory.clock import DAY
+from cogitate.memory.entry import Entry
+from cogitate.tasks.heuristics.called_off import called_off_for, calls_off_habit
+
+NAMES = {"agent:a": "Ada", "agent:b": "Bo"}
+
+
+def _said(text: str, who: str = "Ada", minute: int = DAY + 300) -> list[str]:
+    entry = Entry(type="message", text=f"{who}: {text}", minute=minute, number=1, subjects=("agent:a", "agent:b"))
+    return called_off_for("agent:a", "Ada", [entry], NAMES, DAY + 360)
+
+
+@pytest.mark.parametrize(
+    ("text", "habit", "other"),
+    [
+        ("Hoy no salimos.", "salir a la mar", "descargar en la lonja"),
+        ("Hoy tampoco hay subasta.", "subasta de la tarde", "abrir la lonja"),
+        ("今日の練習は中止だよ。", "バンドの練習をする", "登校する"),
+        ("Heute kein Unterricht.", "Unterricht geben", "Holz hacken"),
+    ],
+)
+def test_a_habit_gives_way_that_its_owner_denies_for_the_day(text: str, habit: str, other: str) -> None:
+    (sentence,) = _said(text)
+    assert calls_off_habit(sentence, habit)
+    assert not calls_off_habit(sentence, other)
+
+
+def test_what_a_denial_is_about_beside_the_habit_leaves_it() -> None:
+    (sentence,) = _said("Hoy no hay hielo para la subasta.")
+    assert not calls_off_habit(sentence, "subasta de la tarde")
+
+
+@pytest.mark.parametrize(
+    "text", ["¿Hoy no salimos?", "Hoy salimos.", "Mañana no salimos.", "Hoy no salimos a las seis."]
+)
+def test_questions_and_what_is_said_of_other_days_or_hours_deny_nothing(text: str) -> None:
+    assert _said(text) == []
+
+
+def test_another_denies_nothing_for_the_owner() -> None:
+    assert _said("Hoy no salimos.", who="Bo") == []
