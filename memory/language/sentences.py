@@ -19,7 +19,30 @@ _HAN_LAST = re.compile(f"[{KANA_AND_HAN}]$")
 _DANDA_LAST = re.compile("[\u0900-\u09ff]$")  # Devanagari and Bengali
 _NO_STOP_LAST = re.compile("[\u0e00-\u0eff]$")  # Thai and Lao: a space, or nothing
 #: Words after which a full stop ends no sentence.
-_ABBREVIATIONS = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"})
+_ABBREVIATIONS = frozenset(
+    {"mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "e.g", "i.e", "approx", "dept"}
+) | {
+    *(
+        "godz",
+        "tj",
+        "np",
+        "ul",
+        "tzw",
+        "örn",
+        "bkz",
+        "sn",
+        "bzw",
+        "z.b",
+        "d.h",
+        "ca",
+        "sra",
+        "srta",
+        "mme",
+        "mlle",
+        "sig",
+    ),
+}
+_BEFORE_NUMBER = frozenset({"no", "nr", "ok", "nº", "núm", "pág", "str", "art"})
 _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
 #: Marks that may open a quotation in another language close one only before a space: "«Ja.» sagt er", "„Ja.“ sagt er".
 _CLOSES = r"(?:[\"'”’)\]]|[ \u00a0\u202f]?»(?=\s|$)|“(?=\s|$))*+"
@@ -38,6 +61,8 @@ def split_sentences(text: str) -> list[str]:
         seen = match.end()
         word = last.lstrip("(\"'")
         short = word.rstrip(".").casefold()
+        if short in _BEFORE_NUMBER and text[seen : seen + 2].strip().isdigit():
+            continue
         if (
             short in _ABBREVIATIONS
             or _INITIAL.fullmatch(word)

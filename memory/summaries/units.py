@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.language.entities import REPORTING_WORDS, is_number, is_time, name_words
-from cogitate.memory.language.languages import ENGLISH, is_english, languages_of
+from cogitate.memory.language.languages import ENGLISH, OTHER, is_english, languages_of
 from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
 from cogitate.memory.language.quotations import without_quotations
 from cogitate.memory.language.sentences import split_sentences
@@ -111,7 +111,9 @@ def _language_of(clause: str, spoken: str, speakers: Speakers) -> Language:
     """Return what knows the language of a clause; a few words in Latin letters are in the language of the talk."""
     if clause.isascii() and is_english(spoken):
         return language_called(ENGLISH)
-    return language_of(speakers.without_names(clause), languages_of(spoken)[0])
+    bare, around = speakers.without_names(clause), languages_of(spoken)[0]
+    is_lost = languages_of(bare)[0] == OTHER and not is_english(spoken)  # letters alone do not tell it
+    return language_called(around) if is_lost else language_of(bare, around)
 
 
 def _readable(line: Utterance) -> Utterance:

@@ -26,6 +26,7 @@ from cogitate.memory.summaries.conversations import GAP, parse_line, resolve_nam
 from cogitate.tasks.heuristics.owed import with_owed
 from cogitate.tasks.heuristics.reading import FoundOnce
 
+_LOOKED_BACK = 20  # entries before a line among which the one that it replies to is looked for ahead of a plan
 _FEW_WORDS, _FEW_CHARACTERS = 2, 6  # that a reply may have beside its hour and its assent, and add nothing
 
 
@@ -59,6 +60,7 @@ class _Exchange(NamedTuple):
     day: int | None = None
     time: int | None = None  # minutes after midnight
     is_early: bool = False  # by noon
+    is_undated: bool = False  # the day is that of the talk, as neither line names one
     round: int | None = None
 
 
@@ -101,8 +103,8 @@ def find_agreed(
     for first, second, after, is_dated in _pairs(TURNS.of(entries, owner, names), clock):
         if first.minute >= end or (first.numbers[0] in numbers and not _asks(first.text)):
             continue  # to come, or a reply itself
-        found = _exchange(first.text, first.minute, second.text, second.minute, is_dated, clock)
-        if found is None:
+        found = _exchange(first.text, first.minute, second.text, second.minute, clock)
+        if found is None or (found.is_undated and is_dated):
             continue
         numbers.update(first.numbers, second.numbers if found.doer else ())
         doers = {"we": (first.speaker, second.speaker), "you": (second.speaker,), "I": (first.speaker,), "": ()}
@@ -126,6 +128,18 @@ def find_agreed(
     told = [*told, *(entry for entry in entries if entry.number in numbers)]
     booked = [item for item in standing(timed, told) if start <= item.minute < end]
     return Agreed(tuple(with_owed(others, booked)), tuple(standing(untimed, told)), frozenset(numbers))
+
+
+def read_exchange(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
+    """Read what the latest line of an owner and the one before it come to."""
+    turns, clock = TURNS.of(entries, owner, names), clock_in_force()
+    last = turns[-1] if turns else None
+    if last is None:
+        return
+    before = next((turn for turn in turns[-2:-_LOOKED_BACK:-1] if turn and turn.people == last.people), None)
+    if before is not None and before.speaker != last.speaker and _goes_on(before, last, clock):
+        _names_day(before.text)
+        _exchange(before.text, before.minute, last.text, last.minute, clock)
 
 
 def _asks(text: str) -> bool:
@@ -159,9 +173,11 @@ def _pairs(turns: Sequence[Turn | None], clock: Clock) -> Iterable[tuple[Turn, T
         else:
             talk.append(turn)
     for talk in talks:
+        is_dated = False
         for at in range(len(talk) - 1):
             after = talk[at + 2] if at + 2 < len(talk) else None
-            yield talk[at], talk[at + 1], after, any(_names_day(turn.text) for turn in talk[:at])
+            yield talk[at], talk[at + 1], after, is_dated
+            is_dated = is_dated or _names_day(talk[at].text)
 
 
 def _goes_on(last: Turn, turn: Turn, clock: Clock) -> bool:
@@ -176,17 +192,15 @@ def _language(text: str) -> tuple[Language, Pack]:
 
 
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan, and both who talked remember the same
-def _exchange(proposal: str, asked: int, reply: str, answered: int, is_dated: bool, clock: Clock) -> _Exchange | None:
-    """Return what a proposal and its reply come to; None if nothing was proposed, or it remains without an answer.
-
-    Args:
-        is_dated: the talk before them names a day, which may be that of an hour in these.
-    """
+def _exchange(proposal: str, asked: int, reply: str, answered: int, clock: Clock) -> _Exchange | None:
+    """Return what a proposal and its reply come to; None if nothing was proposed, or it remains without an answer."""
     known, pack = _language(f"{proposal}\n{reply}")
     sentences, replies = split_sentences(proposal), split_sentences(reply)
-    if not sentences or not replies or known.is_called_off(proposal) or any(s.endswith(QUESTIONS) for s in replies):
+    if not sentences or not replies or any(s.endswith(QUESTIONS) for s in replies):
         return None
     doer, at = _proposed(known, sentences)
+    if (not doer and not any(map(known.accepts, replies))) or known.is_called_off(proposal):
+        return None
     if any(map(known.declines, replies)):
         return _Exchange("", "", "") if doer else None
     answers = {known.proposes(sentence) for sentence in replies}
@@ -208,10 +222,9 @@ def _exchange(proposal: str, asked: int, reply: str, answered: int, is_dated: bo
         times = [[], []]  # it may be the hour of something else
     time = next((found[0] for found in times if found), None)
     days = days_named(" ".join(told), pack) or days_named(" ".join(dated), pack)
-    day, today = (days[-1] if days else None), day_of(answered)
+    day, today, is_undated = (days[-1] if days else None), day_of(answered), not days
     if clock.counts_days:
-        is_dated = is_dated or _names_day(proposal) or _names_day(reply)
-        if day is None and time is not None and not is_dated:
+        if is_undated and time is not None and not (_names_day(proposal) or _names_day(reply)):
             day = today
         if day is None or day < today or (day == today and (time is None or today * DAY + time <= answered)):
             return None
@@ -226,7 +239,8 @@ def _exchange(proposal: str, asked: int, reply: str, answered: int, is_dated: bo
         and (known.proposes(s) or find_times(s, pack) or days_named(s, pack) or rounds_named(s, answered))
     ]
     early = any(pack.says("am", part) for part in (*told, *dated))
-    return _Exchange(doer, joined(kept), joined(added), day, time, early, max(rounds) if rounds else None)
+    last = max(rounds) if rounds else None
+    return _Exchange(doer, joined(kept), joined(added), day, time, early, is_undated, last)
 
 
 forget_with_packs(_exchange.cache_clear)

@@ -24,6 +24,8 @@ from cogitate.memory.language.talk import Speakers
         ("« Je viens. » Elle rit. «Да.» Он ушёл.", ["« Je viens. »", "Elle rit.", "«Да.»", "Он ушёл."]),
         ("„Ich komme.“ Er ging. “Yes.” She left.", ["„Ich komme.“", "Er ging.", "“Yes.”", "She left."]),
         ("Toplantı 2. gün saat 15:00'te. Köprü kapalı.", ["Toplantı 2. gün saat 15:00'te.", "Köprü kapalı."]),
+        ("Jutro o godz. 9 przy 3. bramie, tj. obok studni.", ["Jutro o godz. 9 przy 3. bramie, tj. obok studni."]),
+        ("Przynieś ok. 20 desek. It is ok. Twenty came.", ["Przynieś ok. 20 desek.", "It is ok.", "Twenty came."]),
         ("no stop at the end", ["no stop at the end"]),
         ("  \n ", []),
     ],

@@ -103,6 +103,10 @@ def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said
             ["Jon が Gina に：「ポンプが壊れました。」"],
         ),
         ("¡Buenos días, Gina! Muchas gracias. El puente se cayó.", ["Jon a Gina: «El puente se cayó.»"]),
+        (
+            "“Kimse giremez” dedi. Toplantı yarın.",
+            ["Jon → Gina: “‘Kimse giremez’ dedi.”", "Jon → Gina: “Toplantı yarın.”"],
+        ),
         ("Доброе утро! Спасибо. Мост сгорел ночью.", ["Jon → Gina: «Мост сгорел ночью.»"]),
         ("สวัสดีครับ", []),
     ],

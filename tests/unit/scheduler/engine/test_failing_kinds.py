@@ -13,41 +13,19 @@ from fakeredis import FakeRedis
 from pydantic import Field, create_model
 from structlog.testing import capture_logs
 
-from cogitate import Profile, Settings, TickLoop
+from cogitate import Settings, TickLoop
 from cogitate.hosting.shortfalls import format_failure
 from cogitate.memory.effects import SetCounter, Tell
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.inspection.audit import audit
-from cogitate.scheduler.inspection.job_history import JobHistory
-from cogitate.scheduler.inspection.replay import replay
 from cogitate.scheduler.inspection.summary import summarise_run
 from cogitate.scheduler.journal.ends import Shortfalls, note_shortfall
-from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.journal.lines import Ended, EndNote
-from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
-from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
-from tests.unit.tasks.own_kind_case import Own, Said, asked_every_tick, remembered
-
-ADA = {"agent:ada": Profile(name="Ada Smith")}
-TICKS = 5
-
-
-def ended(client: FakeRedis, run: str = "test") -> list[tuple[Ended, EndNote]]:
-    """The ends of the kind's jobs."""
-    lines = read_journal(RunStore.open(client, run), 1, TICKS)
-    pairs = [pair for line in lines for pair in zip(line.core.ended, line.notes.ended, strict=True)]
-    return [(end, note) for end, note in pairs if end.key.kind == "hum"]
-
-
-def readable(client: FakeRedis, loop: TickLoop) -> None:
-    """Everything that reads a run reads this one."""
-    assert audit(client, "test") == []
-    assert replay(client, "test", FakeRedis()).digest == loop.digest
-    assert list(JobHistory(client, "test").all())
+from tests.unit.scheduler.engine.failing_case import ADA, TICKS, Dreams, ended, readable
+from tests.unit.tasks.own_kind_case import Own, Said, remembered
 
 
 def fail(case: Case) -> Any:
@@ -160,45 +138,6 @@ def test_a_heuristic_that_fails_ends_neither_host_nor_worker(
     readable(client, loop)
 
 
-class Guarded(list[Any]):
-    """A list whose own methods raise."""
-
-    def __bool__(self) -> bool:
-        raise RuntimeError("not now")
-
-    __len__ = __iter__ = __bool__  # type: ignore[assignment]
-
-
-class Tune(StrEnum):
-    LOUD = "I hummed loudly."
-
-
-class Words(str):
-    """Text of a custom class."""
-
-
-class Number(int):
-    """A number of a custom class."""
-
-
-def test_effects_of_other_classes_are_written_as_the_plain_values_that_they_hold(
-    cogitate_loop: Callable[..., TickLoop],
-) -> None:
-    def make(case: Case) -> Any:
-        minute, subjects = Number(case.job.minute), (Words("Ada"),)
-        return Guarded(remembered(case, text=Tune.LOUD, minute=minute, subjects=subjects, location=Words("inn")))
-
-    register(Own(makes=make))
-    client = FakeRedis()
-    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client)
-    entries = [change.entry for tick in loop for change in tick.applied if change.entry]
-    assert {(entry.text, entry.subjects, entry.location) for entry in entries} == {
-        ("I hummed loudly.", ("Ada",), "inn")
-    }
-    assert {type(part) for entry in entries for part in (entry.text, entry.minute, *entry.subjects)} == {str, int}
-    readable(client, loop)
-
-
 def test_a_corrected_kind_continues_its_run(cogitate_loop: Callable[..., TickLoop]) -> None:
     client = FakeRedis()
     register(Own(makes=lambda case: remembered(case, type="dream")))
@@ -208,60 +147,6 @@ def test_a_corrected_kind_continues_its_run(cogitate_loop: Callable[..., TickLoo
     loop = cogitate_loop(owners={}, ticks=TICKS, client=client, exist="resume")
     texts = [change.entry.text for tick in loop for change in tick.applied if change.entry]
     assert texts == ["I hummed."] * (TICKS - 3), "all but what was thought before"
-    readable(client, loop)
-
-
-class Dreams:
-    """Models that say what the kind makes a bad effect of, until they are told what is wrong."""
-
-    learns = True
-
-    def __init__(self, *args: Any) -> None:
-        pass
-
-    def context_of(self, model: Any) -> int:
-        return 0
-
-    def get_ready(self, prompt: Prompt, **options: Any) -> None:
-        """Nothing has to be loaded."""
-
-    def of(self, endpoint: str) -> Dreams:
-        return self
-
-    def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
-        text = "A tune." if "importance 77 is not from 1 to 10" in prompt.user and self.learns else "A dream."
-        return ModelAnswer(usage=Cost(calls=1, tokens=50), value=Said(text=text), text=f'{{"text": "{text}"}}')
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
-def of_answer(case: Case, answer: Any) -> Any:
-    return remembered(case, text=answer.text, importance=77 if answer.text == "A dream." else 5)
-
-
-@pytest.mark.parametrize("learns", [True, False])
-def test_an_answer_with_unwritable_effects_is_repaired_once(
-    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learns: bool
-) -> None:
-    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
-    monkeypatch.setattr(Dreams, "learns", learns)
-    register(Own(answers=of_answer, output_cap=100))
-    client = FakeRedis()
-    with FakeEndpoint() as endpoint:
-        settings = Settings.tuned(
-            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
-        )
-        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
-        for _ in loop:
-            pass
-    found = ended(client)
-    assert len(found) == TICKS - 1
-    expected = ("llm", "none", 2, "", "A tune.") if learns else ("heuristic", "failed", 2, "unusable:kind", "I hummed.")
-    assert {
-        (note.source, end.reason, note.attempts, note.failure, end.effects[0].entry.text)  # type: ignore[union-attr]
-        for end, note in found
-    } == {expected}
     readable(client, loop)
 
 
@@ -377,56 +262,6 @@ def test_text_of_another_class_of_strings_is_sent_as_the_string_that_it_is() -> 
     assert (type(prompt.user), prompt.user, type(prompt.version), prompt.used) == (str, "glad", str, (3, 1))
 
 
-STRANGER = "Tell: there is no owner 'agent:nobody' in this run"
-
-
-def test_an_effect_for_an_owner_that_never_was_is_refused_and_the_heuristic_applies(
-    cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cogitate.workers.jobs.runner.ModelClients", Dreams)
-    register(Own(answers=lambda case, answer: (Tell("agent:nobody", "tune", {"a": 1}),), output_cap=100))
-    client = FakeRedis()
-    with FakeEndpoint() as endpoint:
-        settings = Settings.tuned(
-            data_dir=tmp_path, llm="openai", limit_tokens=1_000_000, base_url=endpoint.url, api_key="any", rate_share=0
-        )
-        loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client, settings=settings)
-        with capture_logs() as logs:
-            ends = [end for tick in loop for end in tick.ended if end.kind == "hum"]
-    assert {(end.end, end.source, end.reason) for end in ends} == {("applied", "heuristic", "failed")}
-    assert all(STRANGER in end.why for end in ends)
-    assert {note.usage.calls for _, note in ended(client)} == {1}, "the answer was paid for"
-    refused = [entry for entry in logs if entry["event"] == "job.effects_refused"]
-    assert [entry["kind"] for entry in refused] == ["hum"]
-    assert summarise_run(client, "test").warnings["job.effects_refused"] == len(ends)
-    readable(client, loop)
-
-
-def test_a_heuristic_for_an_owner_that_never_was_ends_its_job_as_refused_everywhere(
-    cogitate_loop: Callable[..., TickLoop],
-) -> None:
-    register(Own(makes=lambda case: (Tell("agent:nobody", "tune", {"a": 1}),)))
-    client = FakeRedis()
-    loop = cogitate_loop(owners=ADA, ticks=TICKS, client=client)
-    ends = [end for tick in loop for end in tick.ended if end.kind == "hum"]
-    assert {(end.end, end.source) for end in ends} == {("refused", "heuristic")}
-    assert all("there is no owner 'agent:nobody' in this run" in end.why for end in ends)
-    assert {one.state for one in JobHistory(client, "test").all() if one.kind == "hum" and one.ended} == {"refused"}
-    assert summarise_run(client, "test").jobs["hum"]["end"] == {"refused": len(ends)}
-    readable(client, loop)
-
-
-def test_an_effect_for_an_owner_that_has_left_is_stale(cogitate_loop: Callable[..., TickLoop]) -> None:
-    register(Own(makes=lambda case: (Tell("agent:ben", "tune", {"a": 1}),), asks=asked_by_ada))
-    loop = cogitate_loop(owners=ADA | {"agent:ben": Profile(name="Ben")}, ticks=TICKS, client=FakeRedis())
-    ends = {}
-    for tick in loop:
-        ends[tick.number] = [end.end for end in tick.ended if end.kind == "hum"]
-        if tick.number == 2:
-            loop.leave("agent:ben")
-    assert (ends[2], ends[4]) == (["applied"], ["stale"])
-
-
 def test_a_kind_that_refuses_an_answer_is_named_with_method_and_line(
     cogitate_loop: Callable[..., TickLoop], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -446,10 +281,6 @@ def test_a_kind_that_refuses_an_answer_is_named_with_method_and_line(
         r"unusable:kind, since kind 'hum': effects \(own_kind_case.py, line \d+\) raised ValueError in ", why
     )
     assert "Ada" not in why
-
-
-def asked_by_ada(moment: Any) -> Any:
-    return asked_every_tick(moment) if moment.owner == "agent:ada" else []
 
 
 @pytest.mark.parametrize("failure", ["prompt_failed", "effects_refused", "unusable:kind_failed"])
