@@ -198,7 +198,8 @@ def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
 def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[Finding]:
     """Return the observations that tell how the trouble ended, or the things are now, told of."""
     numbers = {n for finding in chosen for n in finding.evidence}
-    seen = sorted((e for e in recalled.recent if not is_dialogue(e) and rating(e) >= NOTABLE), key=BY_TIME)
+    worth = (e for e in recalled.recent if rating(e) >= NOTABLE or (rating(e) > TRIVIAL and not _IS.match(e.text)))
+    seen = sorted((e for e in worth if not is_dialogue(e)), key=BY_TIME)
     ends: list[Finding] = []
     for entry in [recalled.by_number[n] for n in sorted(numbers)]:
         later = seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :]

@@ -106,18 +106,22 @@ def test_names_that_a_run_can_have(name: str) -> None:
     assert check_run_name(name) == name
 
 
-@pytest.mark.parametrize("name", sorted(FORMER.keys() - Settings.model_fields.keys()))
-def test_a_former_setting_is_refused_wherever_it_is_given(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    says = re.escape(FORMER[name])
-    with pytest.raises(ConfigurationError, match=f"{name}: {says}"):
-        Settings(**{name: 1})
-    Path("cogitate.toml").write_text(f"{name} = 1\n")
-    with pytest.raises(ConfigurationError, match=f"{name}: {says}"):
-        Settings()
-    Path("cogitate.toml").unlink()
-    monkeypatch.setenv(f"COGITATE_{name.upper()}", "1")
-    with pytest.raises(ConfigurationError, match=f"^COGITATE_{name.upper()} {says}"):
-        Settings()
+def test_a_former_setting_is_refused_wherever_it_is_given(
+    monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
+    for name in sorted(FORMER.keys() - Settings.model_fields.keys()):
+        says = re.escape(FORMER[name])
+        with subtests.test(name=name):
+            with pytest.raises(ConfigurationError, match=f"{name}: {says}"):
+                Settings(**{name: 1})
+            Path("cogitate.toml").write_text(f"{name} = 1\n")
+            with pytest.raises(ConfigurationError, match=f"{name}: {says}"):
+                Settings()
+            Path("cogitate.toml").unlink()
+            with monkeypatch.context() as patch:
+                patch.setenv(f"COGITATE_{name.upper()}", "1")
+                with pytest.raises(ConfigurationError, match=f"^COGITATE_{name.upper()} {says}"):
+                    Settings()
 
 
 def test_a_setting_in_another_unit_is_refused_with_the_value_to_write(monkeypatch: pytest.MonkeyPatch) -> None:

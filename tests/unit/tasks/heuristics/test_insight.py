@@ -483,7 +483,7 @@ def test_what_is_told_stands_in_the_order_of_time() -> None:
 def test_trouble_is_told_with_its_end(language: str, trouble: str, end: str) -> None:
     others = [observation(f"Trader {n} sold {n} goats.", 610 + n, importance=6) for n in range(3)]
     seen = observation(trouble, 600, importance=8)
-    text = noticed(seen, *others, observation(end, 700, importance=5), language=language).text
+    text = noticed(seen, *others, observation(end, 700, importance=3), language=language).text
     assert text.startswith(trouble)
     assert text.endswith(end)
     assert trouble in noticed(seen, *others, language=language).text
