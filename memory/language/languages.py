@@ -20,7 +20,7 @@ ENGLISH = "en"
 UNDETERMINED = "und"  # nothing in the text tells its language
 OTHER = "mis"  # a language that is neither English nor known here
 LONGEST = 2_000  # characters that are looked at
-_SHARE = 1 / 5  # of the words: fewer function words of a language do not show it
+_SHARE = 1 / 5  # of the words: fewer function words show a language only with accents, and if English has fewer still
 _HAN_LETTERS = 3  # of an alphabet, which take as much room as a character of Han
 
 #: Languages by their letters. Where several write with one script, the first whose own letters are there, or the last.
@@ -92,7 +92,7 @@ def _by_function_words(text: str) -> tuple[str, ...]:
     likely = {one: {word for word in said if one in table.get(word, ())} for one in most_found}
     if text.isascii():  # a single word that English has too shows no language, as in "brew ale"
         likely = {one: shown for one, shown in likely.items() if len(shown) > 1 or not shown <= _ELSEWHERE}
-    if most >= _SHARE * len(said) and likely:
+    if likely and (most >= _SHARE * len(said) or (accented and most > max(1, len(of_english)))):
         if most > len(of_english) or (most == len(of_english) and accented):
             return (own,) if len(likely) > 1 and (own := _by_letters(lower)) in likely else tuple(likely)
         # As many words of English: the other language has all of them, and one that English has not.

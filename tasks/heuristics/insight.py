@@ -213,11 +213,17 @@ def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[
             end = next((e for e in reversed(later) if subject_of(e.text) == subject), None)
         if end is None or end.number in numbers or tells_trouble(end.text, recalled.language):
             continue
-        said = recalled.told_by_number[end.number].sentences
-        if said and fresh(text := tell(recalled, end, said[0].part.text), said[0].part.stems, GRAVE):
+        before, said = (recalled.told_by_number[e.number].sentences for e in (entry, end))
+        if not said or (before and _unnumbered(before[0]) == _unnumbered(said[0])):
+            continue  # it was seen again
+        if fresh(text := tell(recalled, end, said[0].part.text), said[0].part.stems, GRAVE):
             ends.append(Finding(text, (end.number,)))
             numbers.add(end.number)
     return ends
+
+
+def _unnumbered(sentence: Sentence) -> Set[str]:
+    return {word for word in sentence.part.stems if not word.isdigit()}
 
 
 class _Fresh:
