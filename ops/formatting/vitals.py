@@ -133,8 +133,8 @@ def format_unanswered_worker(one: UnansweredWorker) -> str:
 def format_slow_kind(one: SlowKind) -> str:
     """Return the latency of a kind's answers, and how long the kind may wait for one."""
     took, real = (f" ({ticks / one.tick_rate:.3g} s)" if one.tick_rate else "" for ticks in (one.ticks, one.most))
-    line = f"{one.kind}: nearly every answer came within {one.ticks:,} ticks{took}, late ones and the wait "
-    line += f"in the queue included, of {one.most:,}{real} that it may wait"
+    line = f"{one.kind}: nearly all answers take up to {one.ticks:,} ticks{took}, queue included"
+    line += f"; {one.most:,}{real} are allowed"
     if one.ticks <= one.most:
         line += "; these had others ahead of them or were wanted sooner"
     return line

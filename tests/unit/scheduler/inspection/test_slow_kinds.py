@@ -40,15 +40,13 @@ def said(store: RunStore, **settings: object) -> list[str]:
 
 def test_it_shows_the_answers_duration_and_the_jobs_time() -> None:
     assert said(store_of(*range(111, 131))) == [
-        "act: nearly every answer came within 128 ticks (1.28 s), late ones and the wait "
-        "in the queue included, of 60 (0.6 s) that it may wait"
+        "act: nearly all answers take up to 128 ticks (1.28 s), queue included; 60 (0.6 s) are allowed"
     ]
     assert said(store_of(130), act_interval=50) == [
-        "act: nearly every answer came within 130 ticks (1.3 s), late ones and the wait "
-        "in the queue included, of 25 (0.25 s) that it may wait"
+        "act: nearly all answers take up to 130 ticks (1.3 s), queue included; 25 (0.25 s) are allowed"
     ]
     (line,) = said(store_of(130, rate=None), seconds_per_tick=300)
-    assert "of 12 that it may wait" in line, "60 game minutes of five a tick; how long these are is not known"
+    assert "; 12 are allowed" in line, "60 game minutes of five a tick; how long these are is not known"
 
 
 def test_a_fast_kind_was_refused_for_another_reason() -> None:
