@@ -23,9 +23,9 @@ from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
-from cogitate.tasks.heuristics.day_plan import FEWEST, MOST, Slot, first_said
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
-from cogitate.tasks.heuristics.planning import find_slots, status_of, unfinished_of
+from cogitate.tasks.heuristics.plans.day_plan import FEWEST, MOST, Slot, first_said
+from cogitate.tasks.heuristics.plans.planning import find_slots, status_of, unfinished_of
 from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
@@ -191,7 +191,7 @@ class Plan(Kind):
         return self._appended(case, sorted(slots, key=lambda s: s.minute), used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the plan that `heuristics.planning` finds."""
+        """Return the plan that `heuristics.plans.planning` finds."""
         language = thinking_language(case)
         slots, used = find_slots(case, *window(case), language)
         return self._appended(case, slots, used, language)

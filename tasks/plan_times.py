@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cogitate.memory.clock import DAY, clock_time, day_of, next_morning
 from cogitate.tasks import timing
-from cogitate.tasks.heuristics.day_plan import Slot
+from cogitate.tasks.heuristics.plans.day_plan import Slot
 from cogitate.tasks.kind import Case
 from cogitate.tasks.recall import delay_of
 

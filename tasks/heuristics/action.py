@@ -13,7 +13,7 @@ from cogitate.memory.language.place_names import find_place
 from cogitate.memory.routines import read_routine
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.chosen_action import choose_action
-from cogitate.tasks.heuristics.day_plan import UNDER_WAY
+from cogitate.tasks.heuristics.plans.day_plan import UNDER_WAY
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.tasks.situation import Situation, item_of, meters_of, text_of, texts_of

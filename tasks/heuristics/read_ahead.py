@@ -10,8 +10,8 @@ from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, lan
 from cogitate.memory.language.port import tells_trouble
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person
-from cogitate.tasks.heuristics.agreements import read_exchange
 from cogitate.tasks.heuristics.period import read_period
+from cogitate.tasks.heuristics.plans.agreements import read_exchange
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.reading import SAID, TIMED, TOLD
 from cogitate.tasks.heuristics.recalled import NUMBER

@@ -11,7 +11,7 @@ from cogitate.memory.routines import check_routine
 from cogitate.simulation.story.people import PEOPLE
 from cogitate.simulation.town.people import population
 from cogitate.simulation.usual_day import usual_day
-from cogitate.tasks.heuristics.day_plan import build
+from cogitate.tasks.heuristics.plans.day_plan import build
 
 PLACES = (
     Location(id="cafe", name="Hobbs Cafe", type="cafe", tags=("food",)),

@@ -55,7 +55,12 @@ def test_jobs_are_found_by_owner_model_and_worker(server: EmbeddedServer, addres
 
 @pytest.mark.parametrize(
     ("query", "why"),
-    [("state=lost", "lost"), ("from=soon", "from is a tick"), ("colour=red", "colour"), ("older=x", "no position")],
+    [
+        ("state=lost", "lost"),
+        ("from=soon", "from is a tick"),
+        ("colour=red", "colour"),
+        ("older=x", "is not a position"),
+    ],
 )
 def test_an_invalid_filter_is_reported(address: str, query: str, why: str) -> None:
     for page in ("cogitate/jobs", "cogitate/jobs/data"):

@@ -57,9 +57,9 @@ from cogitate.scheduler.intake.observations import check_entry
 from cogitate.simulation.naming import distinct, slug
 from cogitate.simulation.recorded.nodes import read_nodes, sound_text
 from cogitate.simulation.town.action import MEAL_WORDS, SLEEP_WORDS
-from cogitate.tasks.heuristics.day_plan import build
 from cogitate.tasks.heuristics.identity import pursuit_of
 from cogitate.tasks.heuristics.insight import find_insight
+from cogitate.tasks.heuristics.plans.day_plan import build
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.kind import Case, Kind, Prompt, WorldFacts

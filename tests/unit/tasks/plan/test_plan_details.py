@@ -10,7 +10,7 @@ import pytest
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry, PlanItem, PlanStatus
 from cogitate.memory.stream import Stream
-from cogitate.tasks.heuristics.planning import _done, unfinished_of
+from cogitate.tasks.heuristics.plans.planning import _done, unfinished_of
 from cogitate.tasks.plan import _fulfilled, _previous
 from cogitate.tasks.plan_times import LATE, within
 from tests.unit.tasks.kind_cases import KLAUS, PROFILE, case_of, moment_of, observation, stream_of

@@ -10,7 +10,7 @@ from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY
 from cogitate.memory.profile import Location, PlaceIndex, Profile
 from cogitate.simulation.world import energy, fed
-from cogitate.tasks.heuristics.day_plan import Slot, build
+from cogitate.tasks.heuristics.plans.day_plan import Slot, build
 
 PLACES = (
     Location(id="module-b", name="Module B", type="module", activities=("repair the pumps", "check the seals")),

@@ -18,14 +18,14 @@ from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person, parse_line
-from cogitate.tasks.heuristics.agreements import find_agreed
-from cogitate.tasks.heuristics.called_off import called_off_for
-from cogitate.tasks.heuristics.day_plan import SEE_TO, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
+from cogitate.tasks.heuristics.plans.agreements import find_agreed
+from cogitate.tasks.heuristics.plans.called_off import called_off_for
+from cogitate.tasks.heuristics.plans.day_plan import SEE_TO, Slot, build, first_said, is_work
+from cogitate.tasks.heuristics.plans.said_for_day import said_for_day
 from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
 from cogitate.tasks.heuristics.reading import TIMED
-from cogitate.tasks.heuristics.said_for_day import said_for_day
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
 

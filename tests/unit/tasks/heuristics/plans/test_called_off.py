@@ -6,7 +6,7 @@ import pytest
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
-from cogitate.tasks.heuristics.called_off import called_off_for, calls_off_habit
+from cogitate.tasks.heuristics.plans.called_off import called_off_for, calls_off_habit
 
 NAMES = {"agent:a": "Ada", "agent:b": "Bo"}
 

@@ -10,7 +10,7 @@ from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.tasks.heuristics.agreements import Agreed, find_agreed
+from cogitate.tasks.heuristics.plans.agreements import Agreed, find_agreed
 from cogitate.tasks.heuristics.reading import TIMED
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, message, stream_of
 from tests.unit.tasks.plan.plan_case import MORNING, made

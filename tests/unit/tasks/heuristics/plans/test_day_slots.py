@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.tasks.heuristics.day_plan import Slot, _free, _sentence, _spread
+from cogitate.tasks.heuristics.plans.day_plan import Slot, _free, _sentence, _spread
 
 
 def slot(minute: int, text: str = "x") -> Slot:

@@ -22,8 +22,8 @@ from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.routines import Habit, read_routine
-from cogitate.tasks.heuristics.called_off import calls_off_habit
 from cogitate.tasks.heuristics.identity import pursuit_of, work_of
+from cogitate.tasks.heuristics.plans.called_off import calls_off_habit
 from cogitate.tasks.heuristics.whereabouts import place_of
 from cogitate.tasks.meters import Meter
 

@@ -7,7 +7,7 @@ import pytest
 from cogitate.memory.clock import DAY, Clock
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile
-from cogitate.tasks.heuristics.said_for_day import said_for_day
+from cogitate.tasks.heuristics.plans.said_for_day import said_for_day
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, message, stream_of
 from tests.unit.tasks.plan.plan_case import MORNING, made
 
