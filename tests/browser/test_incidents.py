@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -44,7 +45,6 @@ from tests.browser.scene import Scene, keep
 from tests.integration.command import typed
 from tests.live_flower import flower, started, until
 from tests.patience import LONGEST
-from tests.ports import free_ports
 from tests.repository import ROOT
 
 pytestmark = pytest.mark.system
@@ -130,13 +130,15 @@ class Incidents:
             base_url=base_url or self.scene.endpoint.url,
             api_key=SecretStr("any"),
         )
-        with (self.scene.data_dir / "by-hand.log").open("wb") as out:
+        log = self.scene.data_dir / "by-hand.log"
+        with log.open("wb") as out:
             process = subprocess.Popen(worker_command(name), env=worker_environment(settings), stdout=out, stderr=out)
         try:
             yield process
         finally:
             process.kill()
             process.wait()
+            print(f"{name} said:\n{log.read_text(errors='replace')[-4_000:]}")
 
 
 @pytest.fixture(scope="module")
@@ -457,16 +459,18 @@ def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
 
 
 def test_a_worker_with_a_wrong_url_is_named_among_good_ones(page: Any, incidents: Incidents) -> None:
-    nobody = f"http://127.0.0.1:{free_ports()}/v1"
-    with incidents.worker_by_hand("lost@here", nobody) as worker:
-        with incidents.server.client() as client:
-            until(lambda: workers_seen(client).unanswered or worker.poll() is not None, "its calls to fail alone")
-        said = r"(?s)lost@here: its last \d+ calls of default failed \(connection\), those of others did not"
-        try:
-            blamed(page, "workers", said, "cogitate doctor", "incident-worker-lost", jobs=False)
-        finally:
-            worker.terminate()
-            worker.wait()
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # no other program can listen there
+        nobody = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        with incidents.worker_by_hand("lost@here", nobody) as worker:
+            with incidents.server.client() as client:
+                until(lambda: workers_seen(client).unanswered or worker.poll() is not None, "its calls to fail alone")
+            said = r"(?s)lost@here: its last \d+ calls of default failed \(connection\), those of others did not"
+            try:
+                blamed(page, "workers", said, "cogitate doctor", "incident-worker-lost", jobs=False)
+            finally:
+                worker.terminate()
+                worker.wait()
     page.locator("#card-workers.is-good").wait_for()
 
 
