@@ -34,7 +34,7 @@ _TOLD: tuple[EntryType, ...] = tuple(name for name in ENTRY_TYPES if name != "pl
 
 
 class Present(NamedTuple):
-    """What a view of memories knows of its run at the last boundary."""
+    """The facts of a run at the last boundary that a view of memories shows."""
 
     minute: int  # game time, total minutes
     clock: Clock

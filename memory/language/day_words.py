@@ -31,7 +31,7 @@ class DayWords:
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """What finds a word for a day, and the word before it that merges with what tells the day by its number."""
+        """Return the pattern that finds a word for a day, and the preposition that merges with the numbered day."""
         ways = alternatives(self.told)
         if not ways:
             return None
@@ -46,7 +46,7 @@ class DayWords:
 
     @cached_property
     def _phrases(self) -> list[str]:
-        """All that tells a day by its number, the longest first."""
+        """Return all phrases for a numbered day, the longest first."""
         told = {self._day, *self.told.values()}
         for _, beginning, both in self._merged:
             told |= {both + way[len(beginning) :] for way in self.told.values() if way.startswith(beginning)}
@@ -54,13 +54,13 @@ class DayWords:
 
     @cached_property
     def numbered(self) -> re.Pattern[str] | None:
-        """What finds a day that is told by its number, in a group of the match."""
+        """Return the pattern that finds a numbered day; the number is a group of the match."""
         ways = [PLACEHOLDER.sub(r"(\\d{1,6})", re.escape(way)) for way in self._phrases]
         return re.compile("|".join(ways), re.IGNORECASE) if ways else None
 
     @cached_property
     def not_a_day(self) -> str:
-        """A pattern that matches where no number of a day follows."""
+        """Return a pattern that matches where no number of a day follows."""
         words = {re.split(r"(?<=\s)(?=\S)", way.partition("{")[0])[-1] for way in self._phrases}
         return "".join(f"(?<!{re.escape(word)})" for word in sorted(words) if word)
 

@@ -94,7 +94,7 @@ class Pack:
 
     @cached_property
     def speech(self) -> ReportedSpeech:
-        """How it tells what somebody said to another."""
+        """Return how the language reports speech."""
         return ReportedSpeech(
             self.phrase("told"),
             self.phrase("quotes"),
@@ -132,13 +132,13 @@ class Pack:
         return self._between[0].join(names)
 
     def all_of(self, deeds: Sequence[str]) -> str:
-        """Return what one and the same did as "a, b and c"; "" where no word for "and" is known."""
+        """Return the deeds of one person as "a, b and c"; "" where no word for "and" is known."""
         between, _, last = self._between
         return all_of(deeds, between, last) if last else ""
 
     @property
     def _between(self) -> tuple[str, str, str]:
-        """What stands between names, between the items of a plan, and before the last of several deeds."""
+        """Return the separators of names and of plan items, and the conjunction before the last of several deeds."""
         names, items, last, *_ = *self.phrase("between").split("|"), "", "", ""
         return names or ", ", items or "; ", last
 
@@ -219,7 +219,7 @@ class Pack:
 
     @cached_property
     def _in_a_day(self) -> re.Pattern[str] | None:
-        """What finds a part of the day up to which something lasts; such words stand before it or behind."""
+        """Return the pattern that finds a part of the day with a word such as "until" before or after it."""
         limit, part = self._cue("up_to"), self._cue("day_parts")
         if limit is None or part is None:
             return None

@@ -1,4 +1,4 @@
-"""How a language tells what somebody said to another: who to whom, and between which quotation marks."""
+"""Reported speech of a language: the speaker, the listener, and the quotation marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STOPS = " .。।,;"
 
 
 class ReportedSpeech:
-    """How one language reports speech.
+    """The form in which one language reports speech.
 
     Args:
         told: names the speaker and the listener before the colon.

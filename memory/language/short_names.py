@@ -18,12 +18,12 @@ _PARTICLES = frozenset(words("van von der den de del della di da do dos das du l
 
 
 def short_names(called: Iterable[str], known: Collection[str], said: Collection[str] = ()) -> dict[str, str]:
-    """Return the first name, or else the last, of each full name that is longer and means nobody else.
+    """Return for each full name its first part, or else its last, if it identifies that person alone.
 
     Args:
         called: full names.
         known: the names of all whom a part of a name may mean.
-        said: words in small letters that were said: a name with one of these tells what somebody does.
+        said: lower-case words of the talk; a name that contains one is a role, such as "Industrial Designer".
     """
     owners = _owners_of_words(frozenset((*known, *called)))
     found: dict[str, str] = {}

@@ -132,7 +132,7 @@ def _keys_of(act: Act, most: int) -> list[JobKey]:
     """Return the keys of the jobs that a request names.
 
     Raises:
-        InputError: if one is not a job of its run, or there are none or too many.
+        InputError: if the list is empty or too long, or names a job that is not of its run.
     """
     if not 0 < len(act.jobs) <= most:
         raise InputError(f"a request cannot name {len(act.jobs):,} jobs: give 1 to {most:,}")

@@ -56,7 +56,7 @@ def of_others(promises: Iterable[RememberedPromise]) -> dict[str, list[Remembere
 def unknown_to(
     own: Sequence[RememberedPromise], others: Iterable[RememberedPromise]
 ) -> tuple[list[RememberedPromise], dict[int, RememberedPromise]]:
-    """Return the promises in others' memories that an owner does not remember, each once, and outcomes of its own.
+    """Return promises that others remember and the owner does not, without repeats, and outcomes of its own promises.
 
     Args:
         own: promises that the owner remembers.

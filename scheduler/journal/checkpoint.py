@@ -102,7 +102,7 @@ def load_base(store: RunStore) -> JournalCheckpoint | None:
 
 
 def load_checkpoint_streams(store: RunStore, checkpoint: JournalCheckpoint | None) -> dict[str, Stream]:
-    """Return the streams of the owners that were present at a checkpoint; without one, nobody was."""
+    """Return the streams of the owners that were present at a checkpoint; none without a checkpoint."""
     streams: dict[str, Stream] = {}
     if checkpoint is None:
         return streams
