@@ -62,7 +62,8 @@ task_ignore_result = True
 task_create_missing_queues = False  # see task_queues above
 
 # Threads, since a job spends most of its time waiting for a model. They ignore Celery's time limits, so none is set:
-# the HTTP client enforces a job's deadline. The extra slot is for jobs without a model (cogitate.workers.jobs.model_lane).
+# the HTTP client enforces a job's deadline. The extra slot is for jobs without a model
+# (cogitate.workers.jobs.model_lane).
 worker_pool = "threads"
 worker_concurrency = _settings.concurrency + SPARE
 worker_prefetch_multiplier = 1  # no other worker can run a job that this worker holds but does not run

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cogitate.memory.clock import day_of
 from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue, rating
 from cogitate.memory.language.languages import is_english
@@ -68,14 +67,15 @@ def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: i
     """Return which of these live entries pruning takes; it skips `busy` entries, which open jobs read."""
     free = [e for e in entries if e.number not in busy]
     streams = limits.policy_of(owner) == "stream"
-    settled: dict[tuple[tuple[str, ...], int], list[int]] = {}  # by participants and day
-    for talk in conversations(owner, free) if streams else ():
-        if minute - talk.oldest >= SETTLED and not deserves_summary(len(talk.entries), talk.importance, limits):
-            settled.setdefault((talk.participants, day_of(talk.oldest)), []).extend(talk.numbers)
+    talks = conversations(owner, free) if streams else ()
     observed = sum(e.type in OBSERVED_TYPES for e in entries)
     return Cut(
         routine=_routine(free, observed, limits, minute) if streams else (),
-        talks=tuple(tuple(sorted(numbers)) for numbers in settled.values()),
+        talks=tuple(
+            talk.numbers
+            for talk in talks
+            if minute - talk.oldest >= SETTLED and not deserves_summary(len(talk.entries), talk.importance, limits)
+        ),
         reflections=tuple(sorted(e.number for e in _surplus_reflections(free, limits))),
         plans=tuple(sorted(e.number for e in _surplus(free, "plan", limits.max_plans))),
     )
