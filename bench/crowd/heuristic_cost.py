@@ -41,7 +41,7 @@ def cases(kind: Kind, memories: int, owners: Sequence[str], world: WorldFacts) -
     for owner, stream in streams(memories, owners).items():
         entries = stream.live()
         for upto, entry in enumerate(entries, start=1):
-            read_ahead(entry, owner, entries[:upto], world, since=0)
+            read_ahead(entry, owner, entries[:upto], world)
         minute = entries[-1].minute + 1
         key = JobKey(minute, kind.name, owner, 0, 0)
         reads = (Reads(owner, stream.head.last_number),)

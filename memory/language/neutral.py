@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Doer, Outcome, Vow, are_alike
@@ -50,9 +50,6 @@ class Neutral:
     def told_after(self, sentence: str, minute: int) -> str:
         return sentence
 
-    def resolved(self, sentence: str, before: str) -> str:
-        return sentence
-
     def says_i(self, text: str) -> bool:
         return False  # the word for "I" is not known
 
@@ -62,9 +59,6 @@ class Neutral:
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
         day = "" if minute is None else self._pack.day(minute)
         return self._pack.speech.report(said, speaker, "" if listener == "me" else listener, day)  # "me" is not known
-
-    def all_of(self, parts: Sequence[str]) -> str:
-        return self._pack.all_of(parts)
 
     def with_subject(self, text: str, subject: str) -> str:
         return text
@@ -144,9 +138,6 @@ class Neutral:
     def is_often(self, text: str) -> bool:
         return self._pack.says("often", text)
 
-    def tells_done(self, sentence: str) -> bool:
-        return not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)
-
     def is_intent(self, sentence: str) -> bool:
         asks = sentence.endswith(QUESTIONS)
         return not asks and not self._pack.leaves_open(sentence) and self._pack.says("own", sentence)
@@ -164,10 +155,8 @@ class Neutral:
         return self.is_intent(sentence) and not self._pack.says("ours", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
-        return self._pack.tells_trouble(sentence)
-
-    def is_done(self, sentence: str, deed: str) -> bool:
-        return False  # the form of a verb is not known
+        is_done = not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)
+        return self._pack.tells_trouble(sentence) and not is_done
 
     def heard(self, text: str, speaker: str, listener: str) -> str:
         return joined(self._pack.labelled(speaker, sentence) for sentence in split_sentences(text))

@@ -8,7 +8,7 @@ What it knows is in a pack.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Protocol
 
@@ -45,9 +45,6 @@ class Language(Protocol):
     def told_after(self, sentence: str, minute: int) -> str:
         """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
 
-    def resolved(self, sentence: str, before: str) -> str:
-        """Return a sentence with the subject of the sentence `before` it in the place of its opening pronoun."""
-
     def says_i(self, text: str) -> bool:
         """Return whether a text calls the one who wrote it "I"."""
 
@@ -69,9 +66,6 @@ class Language(Protocol):
             is_mine: "I" said it.
             minute: game time whose day is told as well, if any.
         """
-
-    def all_of(self, parts: Sequence[str]) -> str:
-        """Return what one and the same did as "a, b and c"; "" where the language needs other forms of the words."""
 
     def with_subject(self, text: str, subject: str) -> str:
         """Return an observation with the subject that it leaves out: "Saw a cat" becomes "Ada saw a cat"."""
@@ -138,9 +132,6 @@ class Language(Protocol):
             by_giver: the giver tells it.
         """
 
-    def is_done(self, sentence: str, deed: str) -> bool:
-        """Return whether a sentence tells that a deed was done, by anybody."""
-
     def is_deadline(self, text: str) -> bool:
         """Return whether a text names what something is due by: "before", "until"."""
 
@@ -149,9 +140,6 @@ class Language(Protocol):
 
     def is_often(self, text: str) -> bool:
         """Return whether a text tells of each day."""
-
-    def tells_done(self, sentence: str) -> bool:
-        """Return whether a sentence tells that what was out of order is mended or settled."""
 
     def is_intent(self, sentence: str) -> bool:
         """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
@@ -219,7 +207,7 @@ def changes_a_life(text: str) -> bool:
 def tells_trouble(text: str, around: str) -> bool:
     """Return whether a part of a text tells of trouble; one whose language is unknown is in `around`."""
     return any(
-        known.tells_trouble(part) and not known.tells_done(part)
+        known.tells_trouble(part)
         for sentence in split_sentences(prose(text))
         for known in (language_called(around) if languages_of(sentence)[0] == OTHER else language_of(sentence, around),)
         for part in _PARTS.split(sentence)

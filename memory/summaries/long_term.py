@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import UNDETERMINED
-from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.times import anchor_days
@@ -75,12 +74,7 @@ def _folded(
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     for entry in ordered:
         said = parse_line(entry, names)
-        sentences = first_sentences(said.text)
-        told = [
-            language_of(sentence).resolved(sentence, before)
-            for before, sentence in zip(("", *sentences), sentences, strict=False)
-        ]
-        dated = [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
+        dated = [said._replace(text=anchor_days(one, entry.minute)) for one in first_sentences(said.text)]
         lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
     minute = max(now, ordered[-1].minute) if ordered else now or None
     candidates = [_weighed(unit) for unit in units(lines, minute, language=language)]

@@ -91,13 +91,13 @@ def units(
     seen: set[str] = set()  # tell repeated statements once
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
         clauses, answers = clauses_of(said), at > 0 and lines[at - 1].text.endswith("?")
-        for before, clause in zip(("", *clauses), clauses, strict=False):
+        for clause in clauses:
             fluent = line.text == written[at].text
             known_as = _language_of(clause, spoken, speakers)
             if line.speaker and spoken not in (ENGLISH, UNDETERMINED) and is_courtesy(clause, speakers):
                 continue
             speech = Speech(line.speaker, line.listener, fluent, answers)
-            text = known_as.retold(known_as.resolved(clause, before), speech, talk)
+            text = known_as.retold(clause, speech, talk)
             text = known_as.told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue

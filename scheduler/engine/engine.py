@@ -29,7 +29,6 @@ from cogitate.scheduler.ledger.run_store import RunKey
 from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.tasks.heuristics.read_ahead import read_ahead
 from cogitate.tasks.job import JobKey
-from cogitate.tasks.reflect import last_read
 
 #: Each part's class and factory, in the order of the steps. Readers of a run use the declarations of the classes.
 PARTS: Mapping[type[Part], Callable[[RunState], Part]] = {
@@ -111,7 +110,7 @@ class RunEngine:
     def _read_ahead(self, owner: str, entry: Entry) -> None:
         stream = self.state.streams.get(owner)
         if stream is not None:  # None: the owner has left
-            read_ahead(entry, owner, stream.live(), self.state.world(), last_read(stream))
+            read_ahead(entry, owner, stream.live(), self.state.world())
 
     @_with_run_clock
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:

@@ -6,10 +6,7 @@ Each rests on what an entry says in so many words, and quotes it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from operator import attrgetter
 
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_time, date, day_of
@@ -22,12 +19,6 @@ from cogitate.tasks.heuristics.closing import AHEAD, is_closed
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-
-_REFUSAL = re.compile(
-    r"\b(?:cannot|can['’]t|not sure|won['’]t|will not|would rather not|unfortunately|what a pity|already promised|"
-    r"some other time|maybe|perhaps)\b",
-    re.I,
-)
 
 
 def promises_of(recalled: Recalled) -> list[Promise]:
@@ -91,17 +82,13 @@ def _names_hour(text: str, minute: int) -> bool:
 
 
 def _is_declined(recalled: Recalled, entry: Entry) -> bool:
-    """Return whether the line of dialogue that follows an invitation, by another, refuses it."""
-    if not is_dialogue(entry):
-        return False
-    told = recalled.told_by_number
-    later = islice(recalled.entries, bisect_right(recalled.entries, entry.number, key=attrgetter("number")), None)
-    answer = next((e for e in later if e.type not in ("plan", "reflection")), None)
+    """Return whether the line of dialogue that follows an invitation, by another, declines it."""
+    told, later = recalled.told_by_number, (e for e in recalled.entries if e.number > entry.number and is_dialogue(e))
+    answer = next(later, None) if is_dialogue(entry) else None
     return (
         answer is not None
-        and is_dialogue(answer)
-        and _REFUSAL.search(answer.text) is not None
         and told[answer.number].line.speaker != told[entry.number].line.speaker
+        and language_of(answer.text).declines(told[answer.number].line.text)
     )
 
 

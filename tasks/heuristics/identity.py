@@ -1,22 +1,17 @@
-"""Read a profile's words: its place of work, what occupies it, and whether its wish came true."""
+"""Read a profile's words: its place of work, and what occupies it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from cogitate.memory.entry import Entry
-from cogitate.memory.language.commitments import are_alike
 from cogitate.memory.language.place_names import find_place
-from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import find_times
 from cogitate.memory.profile import Location, Profile
-from cogitate.tasks.heuristics.promises import hint_of
 
-_FEWEST = 2  # words of a wish of which another's deed can tell
-GOING_ON = "Spend time"  # opens an occupation that goes on, as against a wish that can be fulfilled
+GOING_ON = "Spend time"  # opens an occupation that goes on
 _DOING = re.compile(
     r"\b(?:is|am|are|been)\s++(?:(?:also|currently|now|busy|always)\s++)?"
     r"((?!being|feeling|living|looking forward|saving|hoping|wishing|excited|planning|going)\w+ing\b.*)"
@@ -24,7 +19,6 @@ _DOING = re.compile(
 _WISH = re.compile(
     r"\b(?:hopes?|wants?|plans?|intends?|would like|(?:is|am) (?:planning|going|hoping))\s++to\s++(\w.*)"
 )
-_WISHED = re.compile(r"\b(?:hopes?|wants?|wish(?:es)?|plans?|intends?|would like)\s++(?:to\s++|for\s++)?(\w.*)")
 _PURSUIT_ENDS = re.compile(r"[,;.]|(?<!\s)\s++(?:and|because|while|so that|that|which|who)\s++")
 
 
@@ -44,21 +38,6 @@ def pursuit_of(profile: Profile) -> str:
             phrase = " ".join(words)
             return f"{GOING_ON} {phrase}" if doing else phrase[:1].upper() + phrase[1:]
     return ""
-
-
-def fulfilled_wish(profile: Profile, entries: Iterable[Entry]) -> list[str]:
-    """Return what occupies a profile if it is a wish of which an entry tells that it came true; else nothing."""
-    wish = next((found for sentence in _sentences(profile) if (found := _WISHED.search(sentence))), None)
-    deed = _PURSUIT_ENDS.split(wish[1])[0] if wish else ""
-    words = language_of(deed).deed_words(deed)
-    if len(words) < _FEWEST:
-        return []
-    for entry in entries:
-        if entry.type in ("observation", "message", "summary") and are_alike(words, hint_of(entry.text).stems):
-            language = language_of(entry.text)
-            if any(language.is_done(sentence, deed) for sentence in split_sentences(entry.text)):
-                return [pursuit_of(profile) or deed]
-    return []
 
 
 def _sentences(profile: Profile) -> list[str]:

@@ -1,50 +1,38 @@
 """An insight without a model: what the last hours or days were about, with the entries that show it.
 
-It tells the sentence that is nearest to the centre of the period, what stands out by its importance, what is nearest to
-the centre of the rest, and one typed finding: what became of a promise, what is coming, what was promised. What was
-said is quoted. It claims nothing that no entry says, and tells what the latest reflections told already only where
-nothing else of the period matters.
+It tells the sentences that are nearest to the centre of the period, and one typed finding: what became of a promise,
+what is coming, what was promised. What was said is quoted. It claims nothing that no entry says, and tells what the
+latest reflections told already only where nothing else of the period matters.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from functools import lru_cache
-from itertools import chain
-from math import sqrt
-from operator import mul
+from operator import itemgetter
 from typing import NamedTuple
 
-from cogitate.memory.entry import ORDINARY, Entry, is_dialogue, rating
+from cogitate.memory.entry import Entry, rating
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of, phrases_of
-from cogitate.memory.language.port import is_courtesy, language_of, tells_trouble
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
-from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
 from cogitate.tasks.heuristics.closing import is_closed, is_past
-from cogitate.tasks.heuristics.deeds import is_deed, with_deeds_joined
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
-from cogitate.tasks.heuristics.period import read_theme, tellable
-from cogitate.tasks.heuristics.pressing import did, find_answer, is_answered, subject_of
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.reading import BY_TIME, TIMED
+from cogitate.tasks.heuristics.reading import TIMED, sentences_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-from cogitate.tasks.heuristics.themes import TRIVIAL, Centre, Sentence, read
+from cogitate.tasks.heuristics.themes import TRIVIAL, Part, Sentence, nearness, read, weights_of
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 _NOTHING = "…"  # in a language of which no phrase is known
-NOTABLE = 4  # importance from which something is told beside something else, or where fewer than three were observed
-SEEN = 5  # importance from which what was seen is told beside something else; NOTABLE of what was said
+NOTABLE = 4  # importance of what is told beside something else, where little was observed, or though it was told before
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
+FEWEST = 2  # words of what says something alone, without function words
 READ_AGAIN = 4  # reflections of which nothing is told again
-GRAVE = 7  # importance from which a sentence with one new word, such as another place or name, is told
-_ALIKE = 0.8  # share of the words of the shorter of two sentences that both have
-_IS = re.compile(r"(?:[^\s.,;:]+ ){1,6}(?:is |are |was \w+ing\b)")  # opens a note of a state
-_OUTSTANDING = 2.0  # standard deviations of importance above the mean of a period
+Over = Mapping[int, Collection[str]]  # sentences that are told no more, by the numbers of their entries
 
 
 class Insight(NamedTuple):
@@ -67,25 +55,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
         telling for promise in promises if is_closed(promise, recalled.minute) for telling in promise.tellings
     ):
         over.setdefault(number, []).append(said)
-    sentences, weights = read_theme(recalled, least, over)
-    whole, outstanding = Centre(sentences, weights), Centre(_outstanding(recalled.recent, sentences), weights)
-    chosen: list[Finding] = []
-    told: frozenset[str] = frozenset()
-    half = 0.0  # of the centrality of the first
-    for centre in (whole, outstanding, whole, whole):
-        if len(chosen) == MOST_CENTRAL:
-            break
-        near = centre.nearest(told, 0.0 if centre is outstanding else half)
-        notable = (pair for pair in near if not chosen or _is_notable(recalled, pair[1]))
-        found = next(_told(recalled, notable, fresh, with_scenery=not chosen), None)
-        if found is not None:
-            nearness, sentence, text = found
-            chosen.append(Finding(text, (sentence.number,)))
-            told |= sentence.part.stems
-            half = half or nearness / 2
-    chosen += _ends(recalled, chosen, fresh)
-    chosen.sort(key=lambda finding: recalled.by_number[finding.evidence[0]].minute)
-    chosen = with_deeds_joined(recalled, chosen)
+    chosen = _central(recalled, least, over, fresh)
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
         if same is not None:
@@ -94,17 +64,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
             chosen.append(finding)
             break
     if not chosen:  # what matters and recurs is told again: the period was not quiet
-        telling = (e for e in recalled.recent if rating(e) >= NOTABLE)
-        recurring = [s for entry in telling for s in tellable(recalled, entry, over)]
-        recurring.sort(key=lambda s: (-s.importance, -s.number))
-        told_again = ((s, recalled.by_number[s.number]) for s in recurring)
-        chosen = [
-            Finding(tell(recalled, entry, s.part.text), (s.number,))
-            for s, entry in told_again
-            if entry.type != "summary"
-            and not _is_courteous(recalled, entry, s.part.text)
-            and not _is_stale(recalled, entry, s.part.text)
-        ][:1]
+        chosen = _recurring(recalled, over)[:1]
     text = joined(f.text for f in chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
@@ -119,146 +79,86 @@ def is_quiet(text: str) -> bool:
     return text in (QUIET, _NOTHING) or text in phrases_of("quiet")
 
 
-def _is_notable(recalled: Recalled, sentence: Sentence) -> bool:
-    """Return whether a sentence may be told beside something else, where a question tells little."""
-    least = NOTABLE if is_dialogue(recalled.by_number[sentence.number]) else SEEN
-    return sentence.importance >= least and not sentence.part.text.endswith(QUESTIONS)
+def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[Finding]:
+    """Return the sentences nearest to the centre of a period, in the order of time.
+
+    What does not stand alone is told where nothing else is. The others are notable, and at least half as near as the
+    first. What earlier entries say is no part of the period.
+    """
+    known = {recalled.told_by_number[e.number].key for e in recalled.before}
+    new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
+    sentences = [s for entry in new for s in _tellable(recalled, entry, over)]
+    earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
+    weights = weights_of(sentences, recalled.repeats, earlier)
+    near = [(not _stands(s.part), -nearness(s, weights), s.number, s) for s in sentences]
+    chosen: list[Finding] = []
+    half = 0.0
+    for is_loose, negated, number, sentence in sorted(near, key=itemgetter(0, 1, 2)):
+        entry, said = recalled.by_number[number], sentence.part.text
+        if chosen and (is_loose or len(chosen) == MOST_CENTRAL):
+            break
+        if (chosen and (-negated < half or sentence.importance < NOTABLE)) or _is_over(recalled, entry, said):
+            continue
+        if fresh(text := tell(recalled, entry, said), sentence.part.stems):
+            chosen.append(Finding(text, (number,)))
+            half = half or -negated / 2
+    return sorted(chosen, key=lambda finding: recalled.by_number[finding.evidence[0]].minute)
 
 
-def _outstanding(recent: Sequence[Entry], sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Return the sentences of the most important entries, if these stand out from the period."""
-    ratings = [e.importance or ORDINARY for e in recent]
-    if (most := max(ratings, default=0)) < GRAVE:
-        return []
-    mean = sum(ratings) / len(ratings)
-    deviation = sqrt(sum(map(mul, ratings, ratings)) / len(ratings) - mean * mean)
-    return [s for s in sentences if s.importance == most] if most >= mean + _OUTSTANDING * deviation else []
+def _tellable(recalled: Recalled, entry: Entry, over: Over) -> Iterable[Sentence]:
+    """Return the sentences of an entry that may be told."""
+    one = recalled.told_by_number[entry.number]
+    if entry.number not in over:
+        return one.sentences
+    return [s for s in sentences_of(entry, one.line, False) if s.part.text not in over[entry.number]]
 
 
-def _told(
-    recalled: Recalled, near: Iterable[tuple[float, Sentence]], fresh: _Fresh, with_scenery: bool
-) -> Iterator[tuple[float, Sentence, str]]:
-    """Yield the sentences that were not told yet, each as it is told: scenery and what does not stand alone last."""
-    others: list[tuple[float, Sentence]] = []
-
-    def alone() -> Iterator[tuple[float, Sentence]]:
-        for nearness, sentence in near:
-            is_scenery = _is_scenery(recalled, sentence)
-            if _stands(sentence.part.text) and not is_scenery:
-                yield nearness, sentence
-            elif with_scenery or not is_scenery:
-                others.append((nearness, sentence))
-
-    for nearness, sentence in chain(alone(), others):
-        entry, said = recalled.by_number[sentence.number], sentence.part.text
-        if not _is_courteous(recalled, entry, said) and not _is_stale(recalled, entry, said):
-            text = tell(recalled, entry, said)
-            if fresh(text, sentence.part.stems, sentence.importance, is_deed=is_deed(recalled, entry, text)):
-                yield nearness, sentence, text
+def _recurring(recalled: Recalled, over: Over) -> list[Finding]:
+    """Return what is notable, the most important and newest first, whether it was told before or not."""
+    telling = (e for e in recalled.recent if rating(e) >= NOTABLE and e.type != "summary")
+    found = [(s, entry) for entry in telling for s in _tellable(recalled, entry, over)]
+    found.sort(key=lambda pair: (-pair[0].importance, -pair[0].number))
+    return [
+        Finding(tell(recalled, entry, s.part.text), (s.number,))
+        for s, entry in found
+        if not _is_over(recalled, entry, s.part.text)
+    ]
 
 
 @lru_cache(maxsize=32_768)
-def _stands(sentence: str) -> bool:
-    """Return whether a sentence can be told alone and in full."""
+def _stands(part: Part) -> bool:
+    """Return whether a sentence says something alone, and can be told in full."""
     return (
-        len(sentence) <= MOST_QUOTED
-        and not sentence.endswith(QUESTIONS)
-        and language_of(sentence).stands_alone(sentence)
+        len(part.stems) >= FEWEST
+        and len(part.text) <= MOST_QUOTED
+        and not part.text.endswith(QUESTIONS)
+        and language_of(part.text).stands_alone(part.text)
     )
 
 
-def _is_scenery(recalled: Recalled, sentence: Sentence) -> bool:
-    """Return whether a sentence only notes how a thing is, or what another is doing, when it was seen."""
-    entry = recalled.by_number[sentence.number]
-    if is_dialogue(entry) or sentence.importance >= GRAVE or not _IS.match(entry.text):
-        return False
-    opening = _IS.match(tell(recalled, entry, entry.text))  # no more of a note of a talk
-    if opening is None or opening[0].startswith((recalled.name.partition(" ")[0], "I ")):
-        return False
-    return not tells_trouble(entry.text, recalled.language)
-
-
-def _is_courteous(recalled: Recalled, entry: Entry, said: str) -> bool:
-    """Return whether a sentence is mere courtesy to those who are named with it."""
-    return is_dialogue(entry) and is_courtesy(said, Speakers(recalled.of(s) for s in entry.subjects))
-
-
-def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
-    """Return whether a sentence announces what is over, or tells of a need that later talk or the owner met."""
+def _is_over(recalled: Recalled, entry: Entry, sentence: str) -> bool:
+    """Return whether a sentence announces what is over, or was called off or moved."""
     timed = TIMED.of(recalled.entries, recalled.owner, recalled.names)
-    if is_past(sentence, entry, timed, recalled.places, recalled.minute):
-        return True
-    if not is_dialogue(entry) or not tells_trouble(sentence, recalled.language):
-        return False
-    telling = (e for e in recalled.recent if is_dialogue(e) or did(e.text, recalled.name))
-    later = (e for e in telling if BY_TIME(e) > BY_TIME(entry))
-    return is_answered(sentence, entry.minute, later, recalled.name, recalled.names, recalled.language)
-
-
-def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[Finding]:
-    """Return the observations that tell how the trouble ended, or the things are now, told of."""
-    numbers = {n for finding in chosen for n in finding.evidence}
-    worth = (e for e in recalled.recent if rating(e) >= NOTABLE or (rating(e) > TRIVIAL and not _IS.match(e.text)))
-    seen = sorted((e for e in worth if not is_dialogue(e)), key=BY_TIME)
-    ends: list[Finding] = []
-    for entry in [recalled.by_number[n] for n in sorted(numbers)]:
-        later = seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :]
-        if is_dialogue(entry) or not later:
-            continue
-        subject, end = subject_of(entry.text), None
-        if tells_trouble(entry.text, recalled.language):
-            end = find_answer(entry.text, entry.minute, later, recalled.name, recalled.names, recalled.language)
-        is_thing = subject != "" and not did(entry.text, recalled.name)
-        if is_thing and (end is None or tells_trouble(end.text, recalled.language)):
-            end = next((e for e in reversed(later) if subject_of(e.text) == subject), None)
-        if end is None or end.number in numbers or tells_trouble(end.text, recalled.language):
-            continue
-        before, said = (recalled.told_by_number[e.number].sentences for e in (entry, end))
-        if not said or (before and _unnumbered(before[0]) == _unnumbered(said[0])):
-            continue  # it was seen again
-        if fresh(text := tell(recalled, end, said[0].part.text), said[0].part.stems, GRAVE):
-            ends.append(Finding(text, (end.number,)))
-            numbers.add(end.number)
-    return ends
-
-
-def _unnumbered(sentence: Sentence) -> Set[str]:
-    return {word for word in sentence.part.stems if not word.isdigit()}
+    return is_past(sentence, entry, timed, recalled.places, recalled.minute)
 
 
 class _Fresh:
-    """Memory of what reflections told: nothing is told twice in the same words, nor reworded in the latest of them.
-
-    What is grave is told again unless one of their sentences has all its words.
-    """
+    """Memory of what reflections told: nothing is told in the same words again, nor with fewer of them soon after."""
 
     def __init__(self, recalled: Recalled) -> None:
         told = [read(e.text).parts for e in recalled.before if e.type == "reflection"]
         self._ever = {normal(part.text) for parts in told for part in parts}
-        self._wholes = [part.stems for parts in told for part in parts]
-        self._told: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
+        self._lately: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 
-    def __call__(self, text: str, words: Set[str], importance: float = 0.0, *, is_deed: bool = False) -> bool:
+    def __call__(self, text: str, words: Set[str]) -> bool:
         """Return whether a text is not told yet, and take it as told.
 
         Args:
             words: the stems of what it tells; without them, only the same text is the same.
-            is_deed: it may have been told as a part of a sentence.
         """
-        if is_deed and any(words <= whole for whole in self._wholes):
-            return False
         said = {normal(sentence) for sentence in split_sentences(text)}
-        if said <= self._ever:
+        if said <= self._ever or (words and any(words <= other for other in self._lately)):
             return False
-        if words and any(_are_alike(words, other, importance) for other in self._told):
-            return False
-        self._told.append(words)
+        self._lately.append(words)
         self._ever |= said
         return True
-
-
-def _are_alike(words: Set[str], other: Set[str], importance: float) -> bool:
-    """Return whether one of two sentences has most words of the other; of what is grave, all words of the first."""
-    if importance >= GRAVE:
-        return words <= other
-    return len(words & other) >= _ALIKE * min(len(words), len(other)) > 0

@@ -6,7 +6,7 @@ where ticks have no times of day, of the time since the last plan.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -76,7 +76,6 @@ def find_pressing(
                 names,
                 language,
             )
-            and not _is_settled(entry, seen, name, names, language)
             and not (planned and _is_planned(quote(entry, names, language), planned))
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         )
@@ -127,28 +126,10 @@ def did(text: str, name: str) -> bool:
     return who != "" and not language_of(text).tells_state(text[len(who) :])
 
 
-def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, names: Mapping[str, str], language: str) -> bool:
-    """Return whether an entry matters little beside an earlier one about the same."""
-    if entry.importance >= IMPORTANT:
-        return False
-    before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(
-        one.importance > entry.importance and is_answered(one.text, one.minute, (entry,), name, names, language)
-        for one in before
-    )
-
-
 def is_answered(
     matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
 ) -> bool:
-    """Return whether something later is about a matter (`find_answer`)."""
-    return find_answer(matter, raised, later, name, names, language) is not None
-
-
-def find_answer(
-    matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
-) -> Entry | None:
-    """Return the first later observation or line that is about a matter, if any.
+    """Return whether a later observation or line is about a matter.
 
     One that tells of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
     half of the matter's, or the noun with which it begins; what tells of its owner's deed needs one.
@@ -168,13 +149,13 @@ def find_answer(
             if not shared:
                 continue
             if shared >= enough and not is_said:
-                return entry
+                return True
             is_deed = not is_said and did(text, name) and not called.issuperset(words.intersection(said))
             is_near = is_deed or (shared >= least and shared >= len(frozenset(said) - called))
             is_near = is_near or subject_of(text) == subject != ""
             if is_near and (is_deed or not is_known or not tells_trouble(text, language)):
-                return entry
-    return None
+                return True
+    return False
 
 
 def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:

@@ -10,20 +10,17 @@ from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, lan
 from cogitate.memory.language.port import tells_trouble
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person
-from cogitate.tasks.heuristics.period import read_period
 from cogitate.tasks.heuristics.plans.agreements import read_exchange
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.reading import SAID, TIMED, TOLD
-from cogitate.tasks.heuristics.recalled import NUMBER
 from cogitate.tasks.kind import WorldFacts
 
 
-def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldFacts, since: int) -> None:
+def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldFacts) -> None:
     """Find what heuristics look for in an entry that an owner observed.
 
     Args:
         entries: all of the owner.
-        since: the number of the last entry that its latest reflection read.
     """
     names = world.display_names
     TERMS.of(entry.text)
@@ -37,6 +34,4 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
         calls_off(told.text)
         appointments([told], world.locations, 0, 0)
     find_promises(owner, entries, names)
-    read_period(
-        owner, names, entries, dict(zip(map(NUMBER, entries), TOLD.of(entries, owner, names), strict=True)), since
-    )
+    TOLD.of(entries, owner, names)

@@ -43,18 +43,6 @@ _MOVED = re.compile(
     r"\b(?:move[sd]?|shift(?:s|ed)?|reschedule[sd]?|postpone[sd]?|put off|brought forward|delayed|instead)\b",
     re.IGNORECASE,
 )
-#: What leaves open, beside words for mending, whether it held.
-_UNDONE = re.compile(r"\b(?:hardly|barely|badly|poorly|but|again|burst|broke\w*|thought)\b", re.IGNORECASE)
-#: What was out of order and is so no more.
-_DONE = re.compile(
-    r"\b(?:is|are|was|were|been|got) (?:\w+ly |now |already |all |both )?"
-    r"(?:repaired|fixed|mended|patched|done|finished|completed|solved|resolved|settled|restored|replaced|extinguished|"
-    r"put out|over|back in (?:order|service|operation)|under control|(?:working|running) again)\b|"
-    r"\b(?:works|runs|flows) again\b|"
-    r"^(?:(?:I|we|and|(?-i:[A-Z])\w*) ){0,4}(?:repaired|fixed|mended|patched|solved|resolved|settled|restored|"
-    r"replaced|extinguished) (?!by\b)",
-    re.IGNORECASE,
-)
 _TALE = re.compile(
     r"\b(?:told|tells|recited|recites|sang|sings|heard|read)\b[^.!?]{0,40}\b(?:story|tale|legend|fable|myth|ballad|poem|joke)\b|"
     r"\b(?:story|tale|legend|fable|myth|ballad|novel) (?:of|about|that|in which|where)\b|"
@@ -116,14 +104,6 @@ def is_called_off(sentence: str) -> bool:
 def is_moved(sentence: str) -> bool:
     """Return whether a sentence gives an appointment another hour."""
     return _MOVED.search(sentence) is not None and bool(find_times(sentence))
-
-
-def tells_done(sentence: str) -> bool:
-    """Return whether a sentence tells that what was out of order is mended or settled."""
-    found = _DONE.search(sentence)
-    if found is None or any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _QUESTION)):
-        return False
-    return _UNDONE.search(f"{sentence[: found.start()]} {sentence[found.end() :]}") is None
 
 
 def is_intent(sentence: str) -> bool:

@@ -14,7 +14,6 @@ from cogitate.memory.language.english.certainty import (
     is_tale,
     proposes,
     subject_of,
-    tells_done,
     tells_trouble,
 )
 from cogitate.memory.language.english.clauses import split_clauses as clauses
@@ -22,16 +21,14 @@ from cogitate.memory.language.english.courtesies import is_small_talk as is_cour
 from cogitate.memory.language.english.deadlines import ends_in_a_day, is_deadline, is_often
 from cogitate.memory.language.english.memorable import changes_a_life, leaning
 from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, with_subject
-from cogitate.memory.language.english.promises import deed_words, is_account, is_done, may_vow, outcome, tells_outcome
+from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, outcome, tells_outcome
 from cogitate.memory.language.english.promises import find_vow as vow
-from cogitate.memory.language.english.references import leans_on_others, resolved
+from cogitate.memory.language.english.references import stands_alone
 from cogitate.memory.language.english.retelling import retold
 from cogitate.memory.language.english.tense import told_after
-from cogitate.memory.language.sentences import all_of
 
 __all__ = [
     "accepts",
-    "all_of",
     "appointed",
     "changes_a_life",
     "clauses",
@@ -43,7 +40,6 @@ __all__ = [
     "is_called_off",
     "is_courtesy",
     "is_deadline",
-    "is_done",
     "is_intent",
     "is_often",
     "is_own_matter",
@@ -56,12 +52,10 @@ __all__ = [
     "outcome",
     "proposes",
     "quoted",
-    "resolved",
     "retold",
     "says_i",
     "stands_alone",
     "subject_of",
-    "tells_done",
     "tells_outcome",
     "tells_state",
     "tells_trouble",
@@ -69,8 +63,3 @@ __all__ = [
     "vow",
     "with_subject",
 ]
-
-
-def stands_alone(sentence: str) -> bool:
-    """Return whether no pronoun refers to an earlier sentence."""
-    return not leans_on_others(sentence)

@@ -121,11 +121,6 @@ def is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
     return False
 
 
-def is_done(sentence: str, deed: str) -> bool:
-    """Return whether a sentence tells that a deed was done, by anybody."""
-    return _UNREAL.search(sentence) is None and is_account(sentence, deed, "", False)
-
-
 def _does(giver: str, by_giver: bool, before: str) -> bool:
     """Return whether the giver, or anybody if it is "", is the subject of a verb, of which the text before is given."""
     if not giver:

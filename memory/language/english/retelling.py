@@ -10,11 +10,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.grammar import SAME_PAST, has_verb, is_adverb, word_set
 from cogitate.memory.language.english.persons import pronouns_of, third_person
-from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
+from cogitate.memory.language.english.references import leans_on_something
 from cogitate.memory.language.entities import is_number
 from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.tables import english
@@ -31,6 +30,20 @@ _DIGIT = re.compile(r"\d")
 _MARKS = WHITE_SPACE + "!?.…,;:'-"
 _CLOSING_QUOTES = '”"»)]'
 _REQUESTS = english("requests")
+_CALL = (
+    "oh|ah|wow|whoa|woah|yeah|yes|yep|yup|yay|no|nah|nope|ok|okay|well(?! done)|hey|hi|hello|bye|hmm|haha|ha|aw|aww|ugh"
+)
+_REMARK = (
+    "thanks|thank you|thx|congrats|congratulations|sorry|good morning|good night|cool|great|nice|awesome|sure|man|"
+    "totally|definitely|absolutely|exactly|right|so|actually|honestly|of course|for sure|unfortunately|hopefully|"
+    "you know|i mean"
+)
+_OPENING = re.compile(
+    rf"^(?:(?:{_CALL})\b[,.!\s]*|what a (?:pity|shame|surprise|relief)[,.!\s]+|"
+    r"(?:and|but|plus|also|anyway|by the way|btw|guess what|tell me)\b[,.!\s]+|"
+    rf"(?:{_REMARK})\b(?:[,.!]+\s*|\s+(?=(?:I|we|my|our)\b)))+",
+    re.IGNORECASE,
+)
 _CONNECTIVE = re.compile(r"^(?:(?:and|but|or|however|anyway|so(?! (?:many|much|few|far|long)\b))\b,? )+", re.IGNORECASE)
 #: Sentences that no rule retells: with an apparent form of address at the end ("I swear it, my queen."), and gestures.
 _CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)
@@ -59,8 +72,7 @@ def is_cut_off(sentence: str) -> bool:
 def _said(clause: str, speech: Speech, talk: Talk) -> str:
     """Return the clause in the third person or as a quote; "" if it says nothing by itself."""
     speaker, speakers = speech.speaker, talk.speakers
-    addressed = [name for name in speakers.perhaps_in(clause) if name != speaker]
-    text = without_own_name(_CONNECTIVE.sub("", clean(clause, addressed)), speaker)
+    text = _CONNECTIVE.sub("", _without_interjections(clause))
     lowered = [word.lower() for word in _TOKEN.findall(text)]
     is_hour = speech.answers and any(map(is_number, lowered))  # "Ten, then."
     if is_cut_off(clause) or (len(lowered) < _FEWEST and not is_hour) or is_small_talk(text, speakers):
@@ -78,10 +90,16 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     )
     if not named and (not clausal or leans_on_something(text)):
         return ""
-    if talk.in_english and speech.fluent and _is_of_oneself(text, lowered, speaker) and not leans_on_somebody(text):
+    if talk.in_english and speech.fluent and _is_of_oneself(text, lowered, speaker):
         return _ended(third_person(text, speaker))
     listener = speech.listener or speakers.other_than(speaker)
     return talk.quoted(f"{text[0].upper()}{text[1:]}", speaker, listener, False, None)
+
+
+def _without_interjections(clause: str) -> str:
+    text = " ".join(clause.replace("’", "'").split())
+    shorter = _OPENING.sub("", text, count=1)
+    return shorter if _WORD.search(shorter) else text
 
 
 def _is_of_oneself(text: str, lowered: Sequence[str], speaker: str) -> bool:
@@ -92,6 +110,8 @@ def _is_of_oneself(text: str, lowered: Sequence[str], speaker: str) -> bool:
     """
     first = next((low for low in lowered[:4] if not is_adverb(low)), "")
     if lowered[0] != "my" and first.partition("'")[0] not in ("i", "im"):
+        return False
+    if speaker.partition(" ")[0] in text:  # "My name is Ada"
         return False
     if any(sign.search(text) for sign in (_CALLS, _BROKEN_WORD, _OTHERS)) or not has_verb(lowered):
         return False

@@ -18,7 +18,6 @@ from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person, parse_line
-from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.plans.agreements import find_agreed
 from cogitate.tasks.heuristics.plans.called_off import called_off_for
@@ -61,7 +60,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         unfinished=_left(case, told, start, owed, language),
         status=status_of(case),
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
-        done=(*_done(case), *fulfilled_wish(profile, entries)),
+        done=_done(case),
         owed=owed.untimed,
         agreed=agreed.untimed,
         said=said_for_day(profile.name, entries, names, start, exchanged),

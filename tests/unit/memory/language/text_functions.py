@@ -18,12 +18,11 @@ from pydantic import ValidationError
 from cogitate.memory.appointments import appointments
 from cogitate.memory.entry import Character
 from cogitate.memory.importance import Ratings, rate_by_rule
-from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.notes import noted, says_i
 from cogitate.memory.language.english.persons import third_person, tokens_of
-from cogitate.memory.language.english.references import leans_on_others, resolved
+from cogitate.memory.language.english.references import stands_alone
 from cogitate.memory.language.english.tense import told_after
 from cogitate.memory.language.entities import name_words
 from cogitate.memory.language.hidden_characters import without_hidden
@@ -197,8 +196,6 @@ def _event(text: str) -> Any:
 FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "sentences.split_sentences": split_sentences,
     "clauses.split_clauses": split_clauses,
-    "address.without_own_name": lambda text: without_own_name(text, "Melanie Smith"),
-    "address.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
     "courtesies.is_small_talk": lambda text: is_small_talk(text, SPEAKERS),
     "persons.tokens_of": tokens_of,
     "persons.third_person": lambda text: third_person(text, "Jon"),
@@ -208,9 +205,7 @@ FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     ),
     "notes.says_i": says_i,
     "markup.prose": prose,
-    "references.leans_on_others": leans_on_others,
-    "references.resolved": lambda text: resolved("He sang.", text),
-    "references.resolved of an it": lambda text: resolved(text, "The gallery is dry."),
+    "references.stands_alone": stands_alone,
     "tense.told_after": lambda text: told_after(f"{text} on day 1", 5000),
     "conversations.first_person": lambda text: first_person(_said(f"Maria: {text}"), KLAUS, NAMES),
     "promises.find_promises": lambda text: find_promises(

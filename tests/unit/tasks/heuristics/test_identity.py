@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Location, Profile
-from cogitate.tasks.heuristics.identity import fulfilled_wish, pursuit_of, work_of
+from cogitate.tasks.heuristics.identity import pursuit_of, work_of
 
 
 def test_a_current_concern_is_told_as_an_activity(subtests: pytest.Subtests) -> None:
@@ -37,25 +36,3 @@ def test_the_place_of_work_is_given_or_named_by_the_occupation_and_not_the_home(
     assert work_of(Profile(name="K", occupation="cook at Hobbs Cafe", home="cafe"), places) == ""
     assert work_of(Profile(name="K", occupation="cook at Hobbs Cafe", work="bar"), places) == "bar"
     assert work_of(Profile(name="K", occupation="cook"), places) == ""
-
-
-def test_a_wish_is_fulfilled_by_what_an_entry_tells(subtests: pytest.Subtests) -> None:
-    cases: list[tuple[str, str, list[str]]] = [
-        ("Ada wants to build a mill.", "I built a mill by the river.", ["Build a mill"]),
-        ("Ada wants to build a mill.", "The mill was built.", ["Build a mill"]),
-        ("Ann wants the bridge mended.", "Bo mended the bridge.", ["the bridge mended"]),
-        ("Ada wants to build a mill.", "The council voted 3 to 0 to build a mill.", []),
-        ("Ada wants to build a mill.", "The mill was not built.", []),
-        ("Ada wants to build a mill.", "Bo never built the mill.", []),
-        ("Ada wants to build a mill.", "I will have built the mill by day 9.", []),
-        ("Ada wants to build a mill.", "Was the mill built?", []),
-        ("Ada wants to build a mill.", "I built a house.", []),
-        ("Ada wants to sing.", "Bo sang.", []),  # one word is too little to know it by
-        ("Ada is building a mill.", "I built a mill.", []),  # which goes on
-        ("", "I built a mill.", []),
-    ]
-    for currently, told, fulfilled in cases:
-        with subtests.test(currently=currently):
-            profile = Profile(name="Ada", currently=currently)
-            assert fulfilled_wish(profile, [Entry(type="observation", text=told, minute=600)]) == fulfilled
-            assert fulfilled_wish(profile, [Entry(type="reflection", text=told, minute=600)]) == []

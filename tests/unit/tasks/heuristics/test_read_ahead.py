@@ -1,10 +1,8 @@
-"""A period that is read entry by entry gives the insight of one that is read at once."""
+"""What is read ahead changes no insight."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-import msgspec
 
 from cogitate.memory.entry import Entry
 from cogitate.simulation.town.town import Town
@@ -28,13 +26,13 @@ def insight(owner: str, entries: Sequence[Entry], since: int, names: Mapping[str
 
 def read(owner: str, entries: Sequence[Entry], since: int, world: WorldFacts) -> Insight:
     """Read the last entry ahead, and return what a reflection then tells, which must not depend on what was read."""
-    read_ahead(entries[-1], owner, entries, world, since)
+    read_ahead(entries[-1], owner, entries, world)
     found = insight(owner, entries, since, world.display_names)
     assert found == insight(owner, entries, since, {**world.display_names}), entries[-1].text
     return found
 
 
-def test_an_insight_is_that_of_a_period_read_at_once() -> None:
+def test_an_insight_is_the_same_when_entries_were_read_ahead() -> None:
     town = Town(4)
     names = {owner: profile.name for owner, profile in town.owners().items()}
     world = WorldFacts(names=names, locations=town.locations)
@@ -44,18 +42,6 @@ def test_an_insight_is_that_of_a_period_read_at_once() -> None:
     for upto in range(1, len(entries) + 1):
         read(longest.owner, entries[:upto], since, world)
         since = upto if upto % 15 == 0 else since
-
-
-def test_a_period_is_read_again_once_an_entry_is_rated_or_archived_or_the_owner_planned() -> None:
-    said = [message(f"The mill burns at house {n}.", 400 + n, importance=5) for n in range(5)]
-    seen = [observation(f"The goat of house {n} ate the garden.", 410 + n, importance=6) for n in range(5)]
-    live = [*stream_of(*said, *seen).live()]
-    assert "goat" in read(KLAUS, live, 0, WORLD).text
-    rated = [msgspec.structs.replace(e, importance=2) if "goat" in e.text else e for e in live]
-    assert "goat" not in read(KLAUS, rated, 0, WORLD).text
-    assert "house 0" not in read(KLAUS, live[1:5], 0, WORLD).text
-    plan = Entry(type="plan", text=said[4].text, minute=420, number=11)
-    assert "house 4" not in read(KLAUS, [*live[:5], plan], 0, WORLD).text
 
 
 def test_a_promise_that_was_kept_is_told_no_more() -> None:
