@@ -82,8 +82,8 @@ def is_quiet(text: str) -> bool:
 def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[Finding]:
     """Return the sentences nearest to the centre of a period, in the order of time.
 
-    What does not stand alone is told where nothing else is. The others are notable, and at least half as near as the
-    first. What earlier entries say is no part of the period.
+    What does not stand alone comes last. The others are notable, at least half as near as the first, and ask nothing.
+    What earlier entries say is no part of the period.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
@@ -93,11 +93,12 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
     near = [(not _stands(s.part), -nearness(s, weights), s.number, s) for s in sentences]
     chosen: list[Finding] = []
     half = 0.0
-    for is_loose, negated, number, sentence in sorted(near, key=itemgetter(0, 1, 2)):
+    for _, negated, number, sentence in sorted(near, key=itemgetter(0, 1, 2)):
         entry, said = recalled.by_number[number], sentence.part.text
-        if chosen and (is_loose or len(chosen) == MOST_CENTRAL):
+        if len(chosen) == MOST_CENTRAL:
             break
-        if (chosen and (-negated < half or sentence.importance < NOTABLE)) or _is_over(recalled, entry, said):
+        is_beside = -negated >= half and sentence.importance >= NOTABLE and not said.endswith(QUESTIONS)
+        if (chosen and not is_beside) or _is_over(recalled, entry, said):
             continue
         if fresh(text := tell(recalled, entry, said), sentence.part.stems):
             chosen.append(Finding(text, (number,)))

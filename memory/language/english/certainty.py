@@ -134,8 +134,8 @@ def is_own_matter(sentence: str) -> bool:
 
 
 def tells_trouble(sentence: str) -> bool:
-    """Return whether a sentence tells that something is broken, missing or in danger."""
-    return _WORDS.tells_trouble(sentence)
+    """Return whether a sentence tells that something is broken, missing or in danger, and not that it is mended."""
+    return _WORDS.tells_trouble(sentence) and not _WORDS.tells_done(sentence)
 
 
 def is_tale(sentence: str) -> bool:

@@ -8,7 +8,7 @@ from cogitate.memory.clock import DAY
 from cogitate.tasks.heuristics.closing import is_closed, is_past
 from cogitate.tasks.heuristics.promises import find_promises
 from tests.unit.tasks.heuristics.test_insight import noticed
-from tests.unit.tasks.kind_cases import KLAUS, MARIA, PLACES, WORLD, message, observation, stream_of
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, PLACES, WORLD, message, stream_of
 
 GIVEN = 600  # game minute at which a promise is given
 
@@ -93,14 +93,3 @@ def test_a_promise_whose_time_is_over_is_no_theme() -> None:
     given = [message(said, GIVEN + n, importance=6, speaker=MARIA, hearer=KLAUS) for n in range(3)]
     assert said in noticed(*given, minute=900).text
     assert said not in noticed(*given, minute=1_200).text
-
-
-@pytest.mark.parametrize(
-    ("state", "importance", "is_first"),
-    [("covered with", 6, False), ("covered with", 7, True), ("broken under", 6, True)],
-)
-def test_how_a_thing_is_comes_after_what_was_done(state: str, importance: int, *, is_first: bool) -> None:
-    desk = observation(f"desk is {state} drawings of the bridge over the river", 500, importance=importance)
-    deed = observation("Klaus Mueller is drawing the bridge.", 510, importance=5)
-    assert noticed(desk, deed).text.startswith("Desk is") is is_first
-    assert noticed(desk).text.startswith("Desk is")

@@ -202,11 +202,6 @@ def test_what_is_mended_presses_no_more(broke: str, mended: str, not_yet: str) -
     assert pressing(seen(not_yet)) == [not_yet]
 
 
-def test_of_a_matter_that_eased_a_plan_sees_to_nothing() -> None:
-    assert seen_to(seen(OXYGEN), seen("Oxygen in module B fell no further.", NOW - 30, importance=5)) == []
-    assert seen_to(seen("Oxygen in module B fell no further.", NOW - 30, importance=5)) != []
-
-
 def test_another_is_quoted_in_the_language_of_the_plan() -> None:
     said = message("Quedan 12 kilos.", NOW - 60, importance=6)
     assert quote(said, {MARIA: "Ada"}, "es") == "Ada: «Quedan 12 kilos.»"
