@@ -76,7 +76,7 @@ def fault_of_kind(kind: str, method: str, error: BaseException) -> str:
 
 
 def place_in_kind(kind: Kind, method: str, error: BaseException) -> str:
-    """Return the method of a kind that could not use an answer, and the place, without a text that may quote memories."""
+    """Return the kind's method that could not use an answer, and the place, without a text that may quote memories."""
     if isinstance(error, InputError):  # from the check of the method's result
         return f"{_written(kind, method)} returned an invalid value"[:_MOST_CHARACTERS]
     return f"{_written(kind, method)} raised {told(error)}"[:_MOST_CHARACTERS]

@@ -201,7 +201,7 @@ class Latencies:
         return recent is None or any(late[recent : len(own)])
 
     def nearly_all_within(self, kind: str, model: str) -> int | None:
-        """Return the ticks within which all answers arrived but those that `is_too_slow` tolerates; None: no answers."""
+        """Return the ticks within which all answers arrived but those that `is_too_slow` tolerates; None: no answer."""
         ticks = sorted(sample.ticks for sample in self._samples(kind, model))
         return ticks[-1 - _tolerated(len(ticks))] if ticks else None
 
