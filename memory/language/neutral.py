@@ -45,7 +45,7 @@ class Neutral:
         if asks or len(words(clause)) < 2 or self.is_courtesy(clause, talk.speakers):
             return ""
         listener = speech.listener or talk.speakers.other_than(speech.speaker)
-        return self.quoted(said, speech.speaker, listener, False, None)
+        return talk.quoted(said, speech.speaker, listener, False, None)
 
     def told_after(self, sentence: str, minute: int) -> str:
         return sentence

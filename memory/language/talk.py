@@ -12,6 +12,7 @@ _FEW = 32  # names that are looked for one by one, which takes less than a look 
 _START = 3  # characters by which more names are found
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
 
+Quoting = Callable[[str, str, str, bool, int | None], str]  # see `port.Language.quoted`
 Doers = Callable[[], Collection[str]]  # finds the names of those who did what a note tells
 
 
@@ -61,6 +62,8 @@ class Talk(NamedTuple):
 
     speakers: Speakers
     names: Collection[str]  # words that keep their capital
+    quoted: Quoting  # what was said, in the words of the language of those who read it
+    in_english: bool  # they read English
 
 
 class Speech(NamedTuple):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import UNDETERMINED
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Utterance
@@ -40,14 +41,22 @@ def words_of_tokens(tokens: int) -> int:
     return tokens * 10 // 13
 
 
-def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, *, now: int = 0) -> str:
+def fold(
+    summary: str,
+    entries: Iterable[Entry],
+    names: Mapping[str, str],
+    room: int,
+    *,
+    now: int = 0,
+    language: str = UNDETERMINED,
+) -> str:
     """Return a summary of at most `room` tokens that covers the old one and the entries, in order of time.
 
     Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
     "" if there is nothing to tell, or no sentence fits. The same input gives the same text. Plans that are over
-    at game time `now`, or at the last entry, are told in the past tense.
+    at game time `now`, or at the last entry, are told in the past tense. Speech is quoted in the words of `language`.
     """
-    return _folded(summary, entries, names, room, now).text
+    return _folded(summary, entries, names, room, now, language).text
 
 
 class _Folded(NamedTuple):
@@ -57,7 +66,9 @@ class _Folded(NamedTuple):
     cut: int
 
 
-def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, now: int) -> _Folded:
+def _folded(
+    summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, now: int, language: str
+) -> _Folded:
     most = words_of_tokens(max(0, room))
     old = [Utterance("", sentence, 0) for sentence in split_sentences(summary)]
     lines = [part for sentence in old for part in sentence_in_parts(sentence, most)]
@@ -72,7 +83,7 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
         dated = [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
         lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
     minute = max(now, ordered[-1].minute) if ordered else now or None
-    candidates = [_weighed(unit) for unit in units(lines, minute)]
+    candidates = [_weighed(unit) for unit in units(lines, minute, language=language)]
     words = words_of_tokens(max(0, room))
     while lines and words > 0:
         chosen = choose_units(candidates, words)
@@ -87,13 +98,19 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
 
 
 def fold_or_cut(
-    summary: str, entries: Sequence[Entry], names: Mapping[str, str], room: int, *, now: int = 0
+    summary: str,
+    entries: Sequence[Entry],
+    names: Mapping[str, str],
+    room: int,
+    *,
+    now: int = 0,
+    language: str = UNDETERMINED,
 ) -> tuple[str, int]:
     """Return what `fold` returns, or else the newest of all the text that fits, and the tokens that were cut off.
 
     A sentence that has no room as a whole is cut, too, where not all of its parts are told.
     """
-    text, cut = _folded(summary, entries, names, room, now)
+    text, cut = _folded(summary, entries, names, room, now, language)
     if text:
         return text, cut
     whole = f"{summary} {format_entries(entries, names)}".strip()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from heapq import heappop, heappush
 from itertools import takewhile
 
 from cogitate.memory.apply import apply
 from cogitate.memory.effects import Effect
+from cogitate.memory.language.languages import UNDETERMINED
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.policies.compaction import enforce_limits
 from cogitate.memory.stream import Stream
@@ -15,6 +17,7 @@ from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.engine.run_data import Streams
+from cogitate.tasks.heuristics.thinking_language import language_of_owner
 
 
 def cut(
@@ -25,11 +28,12 @@ def cut(
     tick: int,
     minute: int,
     names: Mapping[str, str],
+    language_of: Callable[[str], str] = lambda owner: UNDETERMINED,
 ) -> tuple[Effect, ...]:
     """Enforce the limits of these owners' streams, and return the effects."""
     cuts: list[Effect] = []
     for owner in owners:
-        if effects := enforce_limits(streams[owner], limits, minute, names):
+        if effects := enforce_limits(streams[owner], limits, minute, names, partial(language_of, owner)):
             apply(streams, effects, tick)
             cuts += effects
     return tuple(cuts)
@@ -41,8 +45,13 @@ class Limits(Part):
     def end(self, tick: TickState) -> None:
         """Remove what exceeds a limit."""
         run = tick.run
-        names, limits = run.world().display_names, run.facts.limits
-        cuts = cut(run.streams, tick.changed, limits, tick=tick.number, minute=tick.minute, names=names)
+        world, limits, streams, profiles = run.world(), run.facts.limits, run.streams, run.profiles
+
+        def language_of(owner: str) -> str:
+            return language_of_owner(owner, profiles[owner], streams[owner].live(), world)
+
+        names, minute = world.display_names, tick.minute
+        cuts = cut(streams, tick.changed, limits, tick=tick.number, minute=minute, names=names, language_of=language_of)
         tick.count_losses(cuts)
         tick.cut = {effect.owner for effect in cuts}
         tick.core["cuts"] = cuts
