@@ -69,7 +69,7 @@ def _changed(
     templates: dict[str, str],
     settings: Settings,
 ) -> tuple[tuple[Conditions, ...], list[SetLimit]]:
-    """Change the conditions that begin after a tick, and later ones; return all of them, and requests for the limits."""
+    """Change the conditions that begin after a tick, and later ones; return all of them, and requests for limits."""
     first = Conditions(after=0, settings=typed_json.decode(begun))
     past = [old for old in conditions if old.after < tick] or [first]
     now = next((old for old in conditions if old.after == tick), None)
