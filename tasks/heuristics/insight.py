@@ -194,10 +194,8 @@ def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
         return False
     telling = (e for e in recalled.recent if is_dialogue(e) or did(e.text, recalled.name))
     later = (e for e in telling if BY_TIME(e) > BY_TIME(entry))
-    return (
-        find_answer(sentence, entry.minute, later, recalled.name, recalled.names, recalled.places, recalled.language)
-        is not None
-    )
+    aside = (recalled.name, *(place.name for place in recalled.places))
+    return find_answer(entry, sentence, later, aside, recalled.names, recalled.language) is not None
 
 
 def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[Finding]:
@@ -208,11 +206,13 @@ def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[
     ends: list[Finding] = []
     common = Counter(term for e in seen for term in TERMS.of(e.text))
 
-    def is_end(entry: Entry, end: Entry) -> bool:
+    def is_end(entry: Entry, end: Entry, aside: Sequence[str]) -> bool:
         weighs = rating(end) >= SEEN or did(end.text, recalled.name)
-        if are_of_one_matter(entry.text, end.text, recalled.name, recalled.places, is_loose=weighs):
+        if are_of_one_matter(entry.text, end.text, aside, is_loose=weighs):
             return True
-        return weighs and any(common[term] == 2 for term in TERMS.of(entry.text).keys() & TERMS.of(end.text).keys())
+        named = TERMS.of(" ".join(aside)).keys()
+        shared = TERMS.of(entry.text).keys() & TERMS.of(end.text).keys() - named
+        return weighs and any(common[term] == 2 for term in shared)
 
     for entry in [recalled.by_number[n] for n in sorted(numbers)]:
         later = seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :]
@@ -221,7 +221,10 @@ def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[
         subject = subject_of(entry.text)
         is_grave = rating(entry) >= GRAVE or tells_trouble(entry.text, recalled.language)
         is_thing = subject != "" and not did(entry.text, recalled.name)
-        about = (e for e in later if (is_thing and subject_of(e.text) == subject) or (is_grave and is_end(entry, e)))
+        aside = [name for name in (recalled.name, *recalled.names.values()) if name in entry.text]
+        about = (
+            e for e in later if (is_thing and subject_of(e.text) == subject) or (is_grave and is_end(entry, e, aside))
+        )
         *_, end = (None, *about)
         if end is None or end.number in numbers:
             continue

@@ -63,14 +63,15 @@ def find_pressing(
         return []
     found.sort(key=lambda e: (-e.importance, -e.minute, -e.number))
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
+    aside = [name, *(place.name for place in places)]
 
     def is_open(entry: Entry) -> bool:
         later = recent[bisect_right(recent, BY_TIME(entry), key=BY_TIME) :]
         before = (e for e in entries if e.type == "observation" and BY_TIME(e) < BY_TIME(entry))
         return (
             not _is_done_or_said(entry.text, name, names)
-            and find_answer(entry.text, entry.minute, later, name, names, places, language) is None
-            and not any(_is_sequel(entry, e, name, places, language) for e in before if e.minute > since - DAY)
+            and find_answer(entry, entry.text, later, aside, names, language) is None
+            and not any(_is_sequel(entry, e, aside, language) for e in before if e.minute > since - DAY)
             and not any(text.endswith(quote(entry, names, language)) for text in planned)
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         )
@@ -119,9 +120,9 @@ def did(text: str, name: str) -> bool:
     return who != "" and not language_of(text).tells_state(text[len(who) :])
 
 
-def _is_sequel(entry: Entry, before: Entry, name: str, places: Sequence[Location], language: str) -> bool:
+def _is_sequel(entry: Entry, before: Entry, aside: Sequence[str], language: str) -> bool:
     """Return whether an entry tells what came of an earlier one: of graver trouble, or what another did about it."""
-    if not are_of_one_matter(entry.text, before.text, name, places, is_loose=True):
+    if not are_of_one_matter(before.text, entry.text, aside, is_loose=True):
         return False
     if before.importance > entry.importance:
         return entry.importance < IMPORTANT
@@ -131,51 +132,40 @@ def _is_sequel(entry: Entry, before: Entry, name: str, places: Sequence[Location
 
 
 def find_answer(
-    matter: str,
-    raised: int,
-    later: Iterable[Entry],
-    name: str,
-    names: Mapping[str, str],
-    places: Sequence[Location],
-    language: str,
+    matter: Entry, said: str, later: Iterable[Entry], aside: Sequence[str], names: Mapping[str, str], language: str
 ) -> Entry | None:
     """Return the first later observation or line that is about a matter, if any.
 
     Args:
-        raised: game minute of the matter. The talk that follows it at once raises it too.
-        name: of the owner, whose deeds answer by any word but this name.
+        said: the sentence of an entry that raises the matter, as the talk that follows at once does.
+        aside: the name of the owner, whose deeds answer by any word but this name, and those of places.
     """
-    called = TERMS.of(name).keys()
-    words, since = TERMS.of(matter).keys() - called, raised + GAP if clock_in_force().has_times else raised
+    own, since = TERMS.of(aside[0]).keys(), matter.minute + (GAP if clock_in_force().has_times else 0)
     for entry in later:
+        is_talk = is_dialogue(entry)
         for text in _told(entry, names):
-            said = TERMS.of(text).keys() - called
-            if not is_dialogue(entry):
-                is_loose = entry.importance >= NOTABLE
-                if (words & said and did(text, name)) or are_of_one_matter(
-                    matter, text, name, places, is_loose=is_loose
-                ):
-                    return entry
+            if is_talk and (entry.minute <= since or tells_trouble(text, language)):
                 continue
-            is_near = 2 * len(words & said) >= max(len(said), min(4, len(words)), 1)
-            if is_near and entry.minute > since and not tells_trouble(text, language):
+            if are_of_one_matter(said, text, aside, is_loose=not is_talk and entry.importance >= NOTABLE):
+                return entry
+            if not is_talk and did(text, aside[0]) and TERMS.of(said).keys() & TERMS.of(text).keys() - own:
                 return entry
     return None
 
 
-def are_of_one_matter(matter: str, text: str, name: str, places: Sequence[Location], *, is_loose: bool) -> bool:
-    """Return whether two texts share two words, or half of the matter's, but for the names of places.
+def are_of_one_matter(matter: str, text: str, aside: Iterable[str], *, is_loose: bool) -> bool:
+    """Return whether two texts share half of the words of the shorter, and two words or half of the matter's.
 
     Args:
-        name: of the owner, which is no word of a matter.
-        is_loose: or the one that a text is about, or a name.
+        aside: names that make nothing one matter, of the owner and of places.
+        is_loose: one word is enough that one of them is about, or that is a name.
     """
-    for place in places:
-        matter, text = matter.replace(place.name, ""), text.replace(place.name, "")
-    words = TERMS.of(matter).keys() - TERMS.of(name).keys()
-    shared = words & TERMS.of(text).keys()
-    if 2 * len(shared) >= min(4, len(words)):
-        return bool(shared)
+    for name in aside:
+        matter, text = matter.replace(name, ""), text.replace(name, "")
+    words, said = TERMS.of(matter).keys(), TERMS.of(text).keys()
+    shared = words & said
+    if 2 * len(shared) >= max(1, min(4, len(words)), min(len(words), len(said))):
+        return True
     return is_loose and not shared.isdisjoint(_topics(matter) | _topics(text))
 
 
