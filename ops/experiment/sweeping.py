@@ -22,7 +22,7 @@ class Sweep(NamedTuple):
     progress: Progress
     results: Results
     comparisons: list[Comparison]
-    stopped: bool  # at its limit
+    stopped: bool  # whether its limit stopped it
     files: list[Path]
 
     @property
@@ -62,8 +62,8 @@ def sweep(
     """Run the remaining runs of an experiment, and write and return all its results.
 
     Args:
-        experiment: its file, or a mapping of the same form.
-        out: the folder of its runs and results; by default the file's name without its suffix.
+        experiment: the file, or a mapping of the same form.
+        out: the folder of the runs and results; by default the file's name without its suffix.
         watch: called whenever a run has ended.
         stop: polled continually; once it returns True, the experiment leaves all runs, which can be continued.
 
@@ -76,7 +76,7 @@ def sweep(
     if not isinstance(experiment, Mapping):
         experiment = Path(experiment)
         if (beside := str(experiment.parent.resolve())) not in sys.path:
-            sys.path.insert(0, beside)  # of measures, worlds and kinds
+            sys.path.insert(0, beside)  # where the modules of measures, worlds and kinds are
     planned = read_experiment(experiment)
     measures = read_measures(planned)
     kept = ExperimentFolder(folder.absolute())
