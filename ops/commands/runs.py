@@ -64,10 +64,10 @@ def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
         longest = max(len(visible(summary.run)) for summary in readable)
         console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines
         console.print(_table(readable, longest))
-    if any(run.waiting for run in waiting):
-        console.print(waiting_table(waiting))
     elif not damaged:
         console.print("no runs yet; start one with: cogitate run")
+    if any(run.waiting for run in waiting):
+        console.print(waiting_table(waiting))
     day = RealDay(client, settings).spending()
     if day.limited:
         console.print(real_day_line(day))
