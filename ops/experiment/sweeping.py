@@ -98,7 +98,7 @@ def _folder_of(experiment: Path | str | Mapping[str, Any], out: Path | str | Non
     """Return the folder of an experiment.
 
     Raises:
-        ConfigurationError: when it must be given.
+        ConfigurationError: when the folder does not follow from the file's name.
     """
     if out is not None:
         return Path(out)
@@ -106,5 +106,5 @@ def _folder_of(experiment: Path | str | Mapping[str, Any], out: Path | str | Non
         raise ConfigurationError("an experiment without a file has no folder: give out")
     folder = Path(experiment).with_suffix("")
     if folder == Path(experiment):
-        raise ConfigurationError(f"{experiment} has no suffix to leave out for the folder: give out")
+        raise ConfigurationError(f"the name {experiment} has no suffix, so its folder would have the same: give out")
     return folder

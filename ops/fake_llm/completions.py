@@ -185,7 +185,7 @@ def write_pack(
 def _write_by_name(
     cases: Sequence[tuple[int, str, str]], properties: Mapping[str, Any], seed: object, fault: str | None
 ) -> dict[str, Any]:
-    """Return the answers to the cases of a packed request by their names, with a fault of packs."""
+    """Return the answers to the cases of a packed request, keyed by name, with a fault of packs."""
     answers = {
         case_field(number): AnswerWriter(_messages(*texts), seed).write(properties[case_field(number)])
         for number, *texts in cases
@@ -207,7 +207,7 @@ def _messages(system: str, user: str) -> list[dict[str, str]]:
 
 
 def wrong_types(value: object) -> object:
-    """Replace the values of an answer by values of wrong types."""
+    """Replace the values in an answer by values of the wrong types."""
     if isinstance(value, dict):
         return {key: wrong_types(item) for key, item in value.items()}
     if isinstance(value, list):

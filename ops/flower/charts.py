@@ -128,7 +128,7 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
             title="Cadence and its pressures",
             axis="%",
             unit="%",
-            note="reflections, of the usual; late results, failed jobs and the budget's pace press on them "
+            note="reflections, as a share of the usual; late results, failed jobs and the budget's pace slow them down "
             "(lines end at 100%, the figures below do not)",
             series={"cadence": [None if point.cadence is None else point.cadence / 10 for point in points]}
             | {cause: [_cause(point, cause) for point in points] for cause in CAUSES},
@@ -139,7 +139,7 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
             title="Queue age",
             axis="ticks",
             unit=" ticks",
-            note="since the oldest open job was admitted, of those not asked ahead",
+            note="since the oldest open job was admitted, without jobs requested ahead of time",
             series={"oldest": [point.age for point in points]},
         ),
         Chart(
@@ -147,7 +147,7 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
             title="Workers alive",
             axis="workers",
             unit="",
-            note="of the server, those that can claim jobs",
+            note="workers on the server that can claim jobs",
             series={"alive": [point.workers for point in points]},
         ),
         Chart(
