@@ -21,12 +21,12 @@ from cogitate.memory.language.sentences import joined
 from cogitate.memory.language.short_names import short_names, with_short_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
-from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
+from cogitate.memory.summaries.parts import LEAST_PART, line_in_parts, sentence_in_parts
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
 _WORD = re.compile(r"[^\W\d_]+")
 BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
-_SAID = re.compile(r'([^":]{1,130}? (?:said|told [^":]{1,60}):)(?= "[^"]*"$)')
+_SAID = re.compile(r'([^":]{1,130}? (?:said|told [^":]{1,80}):)(?= "[^"]*"$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
 
@@ -88,9 +88,9 @@ def _with_speech_together(sentences: Iterable[str], speech: ReportedSpeech) -> l
     for lead, group in groupby(sentences, key=lambda one: _lead(one, speech)):
         run = list(group)
         if lead and len(run) > 1:
-            said = [sentence[len(lead) + 2 : -1].rstrip(" .,;") for sentence in run]
-            quotes = '", "'.join(said[:-1])
-            run = [f'{lead} "{quotes}" and "{said[-1]}."'] if _SAID.match(run[0]) else [speech.together(run)]
+            said = [sentence[len(lead) + 2 : -1] for sentence in run]
+            quotes = '", "'.join(one.rstrip(" .,;") for one in said[:-1])
+            run = [f'{lead} "{quotes}" and "{said[-1]}"'] if _SAID.match(run[0]) else [speech.together(run)]
         told += run
     return told
 
@@ -108,7 +108,7 @@ def _quoted(lines: Sequence[Utterance], room: int) -> str:
     if count_words(longest.text) < LEAST_PART:
         return ""
     part = sentence_in_parts(longest, room - count_words(longest.speaker) - 1)[0]
-    text = f"{part.text.rstrip(' .,;')}…" if part.minute == PART else part.text
+    text = f"{part.text.rstrip(' .,;')}…" if part.is_part else part.text
     if part.speaker:
         text = f'{part.speaker} {"asked" if text.endswith("?") else "said"} "{text}"'
     return text if count_words(text) <= room else ""

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from cogitate.memory.language.entities import REPORTING_WORDS, is_number, is_time, name_words
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
-from cogitate.memory.language.quotations import without_quotations
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.quotations import excerpt, without_quotations
+from cogitate.memory.language.sentences import has_end, split_sentences
 from cogitate.memory.language.talk import Speakers, Speech, Talk, Utterance
 from cogitate.memory.language.text import FUNCTION_WORDS, normal, stem, words
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.transcripts import without_directions
 
@@ -96,8 +97,12 @@ def units(
             known_as = _language_of(clause, spoken, speakers)
             if line.speaker and spoken not in (ENGLISH, UNDETERMINED) and is_courtesy(clause, speakers):
                 continue
-            speech = Speech(line.speaker, line.listener, fluent, answers)
-            text = known_as.retold(known_as.resolved(clause, before), speech, talk)
+            quote = _cut(clause) if line.is_part else excerpt(clause, line.text)
+            tells_day = not line.dated and anchor_days(quote, line.minute) != quote
+            when = line.minute if tells_day else None
+            speech = Speech(line.speaker, quote, when, line.listener, fluent, answers)
+            text = known_as.retold(clause if line.speaker else known_as.resolved(clause, before), speech, talk)
+            text = anchor_days(text, line.minute) if line.speaker else text
             text = known_as.told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue
@@ -110,6 +115,11 @@ def units(
             if weights:
                 found.append(Unit(text, count_words(text), weights, at))
     return found
+
+
+def _cut(part: str) -> str:
+    """Return a part of a sentence with an ellipsis where the sentence goes on."""
+    return f"{'…' if part[:1].islower() else ''}{part}{'' if has_end(part) else '…'}"
 
 
 def _language_of(clause: str, spoken: str, speakers: Speakers) -> Language:

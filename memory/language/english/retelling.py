@@ -81,7 +81,7 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     if talk.in_english and speech.fluent and _is_of_oneself(text, lowered, speaker) and not leans_on_somebody(text):
         return _ended(third_person(text, speaker))
     listener = speech.listener or speakers.other_than(speaker)
-    return talk.quoted(f"{text[0].upper()}{text[1:]}", speaker, listener, False, None)
+    return talk.quoted(speech.quote, speaker, listener, False, speech.minute)
 
 
 def _is_of_oneself(text: str, lowered: Sequence[str], speaker: str) -> bool:
