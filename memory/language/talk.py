@@ -69,7 +69,6 @@ class Speech(NamedTuple):
     speaker: str  # "": nobody says it
     listener: str = ""  # the only one spoken to, if that is known
     fluent: bool = True  # the speaker neither hesitated nor broke off
-    answers: bool = False  # the line before is a question
 
 
 class Utterance(NamedTuple):
