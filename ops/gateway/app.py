@@ -234,7 +234,7 @@ class TickEvents:
         last = min(int(self._run.loop.tick), self._after + PAGE)
         found = []
         for line in self._run.lines(self._after + 1, last):
-            answer = self._run.told(line).model_dump_json()
+            answer = self._run.answer_of(line).model_dump_json()
             found.append(f"id: {line.core.tick}\nevent: tick\ndata: {answer}\n\n".encode())
             self._after = line.core.tick
         return found

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from cogitate.memory.language.english.address import clean
 from cogitate.memory.language.english.grammar import has_verb, is_adverb
-from cogitate.memory.language.english.notes import quoted
 from cogitate.memory.language.english.persons import third_person
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
 from cogitate.memory.language.sentences import has_end, with_end
@@ -56,10 +55,16 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     if not is_specific and (not has_verb(lowered) or leans_on_something(text)):
         return ""
     named = any(map(speakers.is_part_of_name, lowered))  # "I am Ada", "I sold it, Ada"
-    if speech.fluent and _is_of_oneself(text, lowered) and not named and not leans_on_somebody(text):
+    if (
+        talk.in_english
+        and speech.fluent
+        and _is_of_oneself(text, lowered)
+        and not named
+        and not leans_on_somebody(text)
+    ):
         return _ended(third_person(text, speaker))
     listener = speech.listener or speakers.other_than(speaker)
-    return quoted(f"{text[0].upper()}{text[1:]}", speaker, listener, False, None)
+    return talk.quoted(speech.quote, speaker, listener, False, speech.minute)
 
 
 def _is_of_oneself(text: str, lowered: Sequence[str]) -> bool:
