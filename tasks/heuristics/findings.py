@@ -66,7 +66,7 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         spoken = recalled.told_by_number[item.number].line.text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
-        is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
+        is_dated = same_day or "day " in said or anchor_days(said, entry.minute, around=recalled.language) != said
         if said and is_dated and not _is_declined(recalled, entry):
             yield Finding(tell(recalled, entry, said), (item.number,))
 
