@@ -37,7 +37,10 @@ class Language(Protocol):
         """Return the parts of a sentence that may stand alone."""
 
     def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
-        """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means."""
+        """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
+
+        What is not told in the third person, as only English is in English, is quoted as the talk is read.
+        """
 
     def told_after(self, sentence: str, minute: int) -> str:
         """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
@@ -192,14 +195,6 @@ def language_of(text: str, around: str = UNDETERMINED) -> Language:
 def language_called(code: str) -> Language:
     """Return what knows a language by its ISO 639 code."""
     return english if code in (ENGLISH, UNDETERMINED) else Neutral(pack_of(code))
-
-
-def frame_of(text: str, owner: str) -> Language:
-    """Return what quotes a text in the words of the language in which its owner thinks, here `owner`.
-
-    An owner who thinks in English quotes in the language of the text.
-    """
-    return language_of(text) if owner == ENGLISH else language_called(owner)
 
 
 def is_courtesy(sentence: str, speakers: Speakers) -> bool:
