@@ -192,7 +192,7 @@ def summarise_entries(
     language = prevailing_language(e.text for e in entries) if language == UNDETERMINED else language
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     header = _header(ordered, names, owner, language)
-    lines = [_dated(parse_line(e, names), day_of(ordered[0].minute) if header else None) for e in ordered]
+    lines = [_dated(parse_line(e, names), day_of(ordered[0].minute) if header else None, language) for e in ordered]
     words = sum(count_words(item.text) for item in lines)
     dense = 2 if words > 2 * sum(len(item.text.split()) for item in lines) else 1  # each character counts as a word
     room = max(dense * 60, min(dense * 120, words // 3)) + count_words(header)
@@ -202,10 +202,10 @@ def summarise_entries(
     return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."
 
 
-def _dated(line: Utterance, day: int | None) -> Utterance:
+def _dated(line: Utterance, day: int | None, language: str) -> Utterance:
     """Return a line of a summary that tells of a day, with days as numbers where nobody says it."""
     if not line.speaker:
-        return line._replace(text=anchor_days(line.text, line.minute))
+        return line._replace(text=anchor_days(line.text, line.minute, around=language))
     return line._replace(dated=day == day_of(line.minute))
 
 

@@ -76,7 +76,7 @@ def _folded(
     for entry in ordered:
         said = parse_line(entry, names)
         sentences = first_sentences(said.text)
-        told = sentences if said.speaker else _standing_alone(sentences, entry.minute)
+        told = sentences if said.speaker else _standing_alone(sentences, entry.minute, language)
         each = (said._replace(text=sentence, dated=False) for sentence in told)
         lines += [part for sentence in each for part in sentence_in_parts(sentence, most)]
     minute = max(now, ordered[-1].minute) if ordered else now or None
@@ -94,10 +94,10 @@ def _folded(
     return _Folded("", 0)
 
 
-def _standing_alone(sentences: Sequence[str], minute: int) -> list[str]:
+def _standing_alone(sentences: Sequence[str], minute: int, language: str) -> list[str]:
     """Return sentences that nobody says as they are told later."""
     told = zip(("", *sentences), sentences, strict=False)
-    return [anchor_days(language_of(s).resolved(s, before), minute) for before, s in told]
+    return [anchor_days(language_of(s).resolved(s, before), minute, around=language) for before, s in told]
 
 
 def fold_or_cut(

@@ -252,7 +252,7 @@ def read_hashes(stored: bytes | None, tick: int) -> tuple[str, str]:
     """Return digest and chain after the line of a tick, without verifying it.
 
     Raises:
-        JournalError: when there is no such line, or it cannot be read.
+        JournalError: if there is no such line, or it cannot be read.
     """
     if stored is None:
         raise JournalError(f"tick {tick}: the journal has no line for it")

@@ -149,7 +149,7 @@ def servers_of(client: Redis) -> list[Redis]:
     """Return a client of each server that has keys: one server, the primaries of a cluster, or those of all ledgers.
 
     Raises:
-        RedisError: when no server of a cluster answers.
+        RedisError: if no server of a cluster answers.
     """
     return client.servers() if isinstance(client, ClusterRedis | PlacedRedis) else [client]
 
@@ -164,7 +164,7 @@ def key_on_each(client: Redis, key: str) -> list[tuple[Redis, str]]:
     """Return keys with this prefix, one for each server, each with the client to use.
 
     Raises:
-        RedisError: when no server of a cluster answers.
+        RedisError: if no server of a cluster answers.
     """
     ledgers = ledgers_of(client).values()
     return [
@@ -178,7 +178,7 @@ def server_time(client: Redis, key: str) -> tuple[int, int]:
     """Return the time of the clock that scripts on this key use: seconds and microseconds.
 
     Raises:
-        RedisError: when the server cannot be reached.
+        RedisError: if the server cannot be reached.
     """
     server = client.server_of(key) if isinstance(client, ClusterRedis | PlacedRedis) else client
     return server.time()

@@ -59,8 +59,8 @@ def check_schema(run: str, found: bytes | None) -> None:
     """Check that this version reads runs of a schema.
 
     Raises:
-        NewerSchema, OlderSchema: when another version wrote the run.
-        RunUnreadable: when the schema is not a number.
+        NewerSchema, OlderSchema: if another version wrote the run.
+        RunUnreadable: if the schema is not a number.
     """
     if found is None or not found.isdigit():
         raise RunUnreadable(run, "its schema is not a number")
@@ -81,8 +81,8 @@ class RunStore:
 
         Raises:
             RunMissing: if there is no such run; the message names the existing ones.
-            NewerSchema, OlderSchema: when another version wrote it.
-            RunUnreadable: when its schema is not a number.
+            NewerSchema, OlderSchema: if another version wrote it.
+            RunUnreadable: if its schema is not a number.
         """
         incarnation = incarnation_of(client, run)
         if incarnation is None:
@@ -150,7 +150,7 @@ class RunStore:
         """Return a field of the state that every run has.
 
         Raises:
-            RunMissing: when the run was deleted meanwhile.
+            RunMissing: if the run was deleted meanwhile.
         """
         return self.kept_state(field)[0]
 
@@ -158,7 +158,7 @@ class RunStore:
         """Return these fields of the state, which every run has.
 
         Raises:
-            RunMissing: when the run was deleted meanwhile.
+            RunMissing: if the run was deleted meanwhile.
         """
         values = [value for value in self.state(*fields) if value is not None]
         if len(values) < len(fields):

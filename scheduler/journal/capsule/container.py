@@ -80,7 +80,7 @@ class ContainerWriter:
         """Yield a function that adds bytes to a new member.
 
         Raises:
-            CapsuleError: when the member becomes too large.
+            CapsuleError: if the member becomes too large.
         """
         info = zipfile.ZipInfo(name, _DATE)
         info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o600 << 16
@@ -132,8 +132,8 @@ class Container:
         """Yield the container in a file.
 
         Raises:
-            OSError: when the file cannot be read.
-            CapsuleError: when it is not a capsule, or was changed.
+            OSError: if the file cannot be read.
+            CapsuleError: if it is not a capsule, or was changed.
         """
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or not _END.size + _COMMENT <= status.st_size <= MOST_FILE:
@@ -166,7 +166,7 @@ class Container:
         """Return the content of a member.
 
         Raises:
-            CapsuleError: when it is missing, cannot be decompressed, or has more than `most` bytes.
+            CapsuleError: if it is missing, cannot be decompressed, or has more than `most` bytes.
         """
         if name not in self._infos:
             raise changed(self.path, f"{name} is missing")
@@ -180,7 +180,7 @@ class Container:
         """Yield the lines of a member, without their ends.
 
         Raises:
-            CapsuleError: when one is too long, has no end, or cannot be decompressed.
+            CapsuleError: if one is too long, has no end, or cannot be decompressed.
         """
         with self._reading(name) as member, io.BufferedReader(member, _CHUNK) as lines:
             while line := lines.readline(MOST_LINE + 1):

@@ -237,7 +237,7 @@ def verify_capsule(path: Path) -> Verified:
     """Verify a capsule: its checksum, each member's hash, the journal's chain and digest, and the resulting memories.
 
     Raises:
-        OSError: when the file cannot be read.
+        OSError: if the file cannot be read.
         CapsuleError: at the first difference from its manifest.
     """
     with open_capsule(path) as capsule:

@@ -122,7 +122,7 @@ class ClusterRedis(SeveralServers):
         """Return a client of each server that has slots.
 
         Raises:
-            RedisError: when none of them answers.
+            RedisError: if none of them answers.
         """
         with _as_outage():
             nodes = self._cluster().get_primaries()  # type: ignore[no-untyped-call]
@@ -132,7 +132,7 @@ class ClusterRedis(SeveralServers):
         """Return a client of the server that has a key.
 
         Raises:
-            RedisError: when none has it, or none answers.
+            RedisError: if none has it, or none answers.
         """
         return self._client_of(self._node_of(key))
 

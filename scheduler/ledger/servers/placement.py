@@ -78,7 +78,7 @@ class PlacedRedis(SeveralServers):
         """Return a client of each server of each ledger.
 
         Raises:
-            RedisError: when a cluster among them does not answer.
+            RedisError: if a cluster among them does not answer.
         """
         return [*chain.from_iterable(_servers(ledger) for ledger in self.ledgers.values())]
 

@@ -24,7 +24,7 @@ class SeveralServers(Redis):
         """Return the name of the server that has a key.
 
         Raises:
-            RedisError: when none has it, or none answers.
+            RedisError: if none has it, or none answers.
         """
 
     @abstractmethod
@@ -47,7 +47,7 @@ class SeveralServers(Redis):
         """Return the answers, including errors of the servers, to a pipeline's commands, in their order.
 
         Raises:
-            RedisError: when a server cannot be reached.
+            RedisError: if a server cannot be reached.
         """
         places: defaultdict[str, list[int]] = defaultdict(list)  # positions of the commands, by server
         for position, (words, _) in enumerate(commands):
@@ -108,7 +108,7 @@ def sent_to(server: Redis, commands: Sequence[Any], scripts: set[Script], *, tra
     """Send a pipeline's commands to one server, and return the answers, including errors of the server.
 
     Raises:
-        RedisError: when the server cannot be reached.
+        RedisError: if the server cannot be reached.
     """
     with server.pipeline(transaction=transaction) as pipeline:
         pipeline.command_stack, pipeline.scripts = list(commands), set(scripts)

@@ -21,7 +21,7 @@ def sentinel_client(url: str, options: dict[str, Any], retry: Retry, client: typ
     User, password, database and TLS are the server's; "sentinel_username" and "sentinel_password" are the Sentinels'.
 
     Raises:
-        ValueError: when it is not such a URL.
+        ValueError: if it is not such a URL.
     """
     scheme, _, rest = url.partition("://")
     parts = urlsplit(f"redis://{rest}")
