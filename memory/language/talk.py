@@ -70,9 +70,10 @@ class Speech(NamedTuple):
     """Who says a clause, and how."""
 
     speaker: str  # "": nobody says it
+    quote: str = ""  # the clause, word for word
+    minute: int | None = None  # game time whose day is told with a quote
     listener: str = ""  # the only one spoken to, if that is known
     fluent: bool = True  # the speaker neither hesitated nor broke off
-    answers: bool = False  # the line before is a question
 
 
 class Utterance(NamedTuple):
@@ -82,6 +83,8 @@ class Utterance(NamedTuple):
     text: str
     minute: int
     listener: str = ""  # the only one spoken to, if that is known
+    dated: bool = True  # the summary tells on which day it is said
+    is_part: bool = False  # of a sentence
 
 
 @lru_cache(maxsize=1_024)

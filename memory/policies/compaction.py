@@ -160,7 +160,7 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         name = resolve_name(place, names) if place else ""
         where = f"At {name}" if name else "Elsewhere"
         best = _most_telling(group, name)
-        told = " ".join(anchor_days(news_of(best), best.minute).split())
+        told = " ".join(anchor_days(news_of(best), best.minute, around=language).split())
         plain = _without_names(told, best, names)
         told = language_of(plain).with_subject(told, names.get(owner, "")) if best.type != "summary" else told
         told = told if len(told) <= 200 else _cut(told, 200)

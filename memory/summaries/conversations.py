@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from cogitate.memory.clock import DAY, at_time, clock_in_force
+from cogitate.memory.clock import DAY, at_time, clock_in_force, day_of
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.markup import prose
@@ -191,17 +191,22 @@ def summarise_entries(
     """
     language = prevailing_language(e.text for e in entries) if language == UNDETERMINED else language
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
-    lines = [
-        said._replace(text=anchor_days(said.text, said.minute)) for said in (parse_line(e, names) for e in ordered)
-    ]
-    words = sum(count_words(item.text) for item in lines)
     header = _header(ordered, names, owner, language)
+    lines = [_dated(parse_line(e, names), day_of(ordered[0].minute) if header else None, language) for e in ordered]
+    words = sum(count_words(item.text) for item in lines)
     dense = 2 if words > 2 * sum(len(item.text.split()) for item in lines) else 1  # each character counts as a word
     room = max(dense * 60, min(dense * 120, words // 3)) + count_words(header)
     text = summarise(lines, max_words=room, header=header, minute=minute, names=names.values(), language=language)
     if not text:
         text = lines[0].text if lines else ""
     return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."
+
+
+def _dated(line: Utterance, day: int | None, language: str) -> Utterance:
+    """Return a line of a summary that tells of a day, with days as numbers where nobody says it."""
+    if not line.speaker:
+        return line._replace(text=anchor_days(line.text, line.minute, around=language))
+    return line._replace(dated=day == day_of(line.minute))
 
 
 def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], language: str) -> str:

@@ -16,7 +16,7 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.memory.summaries.critical import critical_value, share_of_words
-from cogitate.memory.summaries.parts import PART, end_of_word, sentence_in_parts
+from cogitate.memory.summaries.parts import end_of_word, sentence_in_parts
 from cogitate.memory.summaries.summary import BREVITY, choose_units
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
@@ -74,8 +74,10 @@ def _folded(
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
     for entry in ordered:
         said = parse_line(entry, names)
-        dated = [said._replace(text=anchor_days(one, entry.minute)) for one in first_sentences(said.text)]
-        lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
+        sentences = first_sentences(said.text)
+        told = sentences if said.speaker else _standing_alone(sentences, entry.minute, language)
+        each = (said._replace(text=sentence, dated=False) for sentence in told)
+        lines += [part for sentence in each for part in sentence_in_parts(sentence, most)]
     minute = max(now, ordered[-1].minute) if ordered else now or None
     candidates = [_weighed(unit) for unit in units(lines, minute, language=language)]
     words = words_of_tokens(max(0, room))
@@ -85,10 +87,15 @@ def _folded(
         size = estimate_tokens(text)
         if size <= room:
             told_of = {unit.line for unit in chosen}
-            left_out = (line.text for at, line in enumerate(lines) if line.minute == PART and at not in told_of)
+            left_out = (line.text for at, line in enumerate(lines) if line.is_part and at not in told_of)
             return _Folded(text, tokens_of_words(sum(map(count_words, left_out))))
         words = min(words - 1, words * room // size)
     return _Folded("", 0)
+
+
+def _standing_alone(sentences: Sequence[str], minute: int, language: str) -> list[str]:
+    """Return sentences that nobody says as they are told later."""
+    return [anchor_days(sentence, minute, around=language) for sentence in sentences]
 
 
 def fold_or_cut(

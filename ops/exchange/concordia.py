@@ -1,4 +1,4 @@
-"""Reads checkpoints of Concordia simulations and saved states of its agents: what their memories hold."""
+"""Reads the memories in checkpoints of Concordia simulations, and in saved states of its agents."""
 
 from __future__ import annotations
 
@@ -33,39 +33,39 @@ _TIME = "[%d-%b-%Y-%H:%M:%S]"
 def read_concordia(file: Path) -> Incoming:
     """Return the memories of a checkpoint's entities, or of the one agent whose state the file holds.
 
-    Invalid memories are skipped and reported; embeddings, logs and the memories of game masters are counted.
+    It skips and reports invalid memories; embeddings, logs and the memories of game masters are only counted.
 
     Raises:
         InputError: when the file is unreadable, too large, of another format, or has no valid memory.
     """
-    found = Incoming(source=file)
+    content = Incoming(source=file)
     with naming(file):
         raw = read_bytes(file)
         top = fields_of(raw, "it")
         masters = fields_of(top.get("game_masters", b"{}"), "game_masters")
-        found.pass_over("step of the log", len(items_of(top.get("raw_log", b"null"), "raw_log")))
+        content.pass_over("step of the log", len(items_of(top.get("raw_log", b"null"), "raw_log")))
         if "entities" in top:
             agents = fields_of(top["entities"], "entities")
         else:
             agents = {string_in(_card(top), "name") or file.stem: raw}
-    timeline = Timeline(found)
+    timeline = Timeline(content)
     for owner, (name, state) in zip(owners_named(agents), agents.items(), strict=True):
-        with found.reporting("entity", name):
+        with content.reporting("entity", name):
             agent = fields_of(state, "it")
             banks = _banks(agent)
-            found.add_owner(owner, _profile(agent, name))
+            content.add_owner(owner, _profile(agent, name))
             for bank in banks:
-                _remember(found, timeline, owner, _table(bank))
+                _remember(content, timeline, owner, _table(bank))
     for name, state in masters.items():
-        with found.reporting("game master", name):
+        with content.reporting("game master", name):
             for bank in _banks(fields_of(state, "it")):
-                found.pass_over("memory of a game master", len(_table(bank).texts))
+                content.pass_over("memory of a game master", len(_table(bank).texts))
     timeline.finish()
-    return found
+    return content
 
 
 def _banks(agent: Fields) -> list[Fields]:
-    """Return the states with a memory: of an agent's components, or of the agent itself."""
+    """Return the states that hold a memory: those of an agent's components, or the agent's own."""
     state = fields_of(agent["components"], "components") if "components" in agent else agent
     inner = fields_of(state.get("context_components", b"{}"), "context_components")
     parts = [fields_of(raw, "a component") for raw in (*state.values(), *inner.values()) if is_object(raw)]
@@ -79,7 +79,7 @@ def _banks(agent: Fields) -> list[Fields]:
 
 
 def _card(agent: Fields) -> object:
-    """Return what an agent was made from."""
+    """Return the parameters from which an agent was built."""
     return decode_json(agent.get("entity_params", agent.get("agent_config", b"{}")))
 
 
@@ -103,7 +103,7 @@ class _Table(NamedTuple):
 
 
 def _table(bank: Fields) -> _Table:
-    """Return the columns of a memory: a table that pandas wrote, as JSON in a string, or only a list of texts."""
+    """Return the columns of a memory: a table that pandas wrote, a string with its JSON, or only a list of texts."""
     raw, buffer = bank["memory_bank"], bank.get("buffer")
     if is_object(raw) and "memory_bank" in (state := fields_of(raw, "memory_bank")):
         bank, raw = state, state["memory_bank"]
@@ -127,19 +127,21 @@ def _column(raw: Json | None) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _remember(found: Incoming, timeline: Timeline, owner: str, table: _Table) -> None:
-    found.pass_over("embedding", table.embeddings)
-    constant = len({one for one in table.importance if isinstance(one, float | int)}) < 2  # as it is without a model
+def _remember(content: Incoming, timeline: Timeline, owner: str, table: _Table) -> None:
+    content.pass_over("embedding", table.embeddings)
+    constant = (
+        len({one for one in table.importance if isinstance(one, float | int)}) < 2
+    )  # as Concordia writes without a model
     rows = zip_longest(table.texts, table.times, table.tags, () if constant else table.importance)
     for number, (text, time, tags, importance) in enumerate(islice(rows, len(table.texts)), 1):
         where = f"{owner}, memory {number}"
-        with found.reporting("memory", where):
+        with content.reporting("memory", where):
             if not isinstance(text, str):
                 raise InputError(f"text is {quoted(text)}: give a string")
-            timeline.add(where, owner, _entry(found, owner, text, tags, importance), _seconds(time))
+            timeline.add(where, owner, _entry(content, owner, text, tags, importance), _seconds(time))
 
 
-def _entry(found: Incoming, owner: str, text: str, tags: object, importance: object) -> Entry:
+def _entry(content: Incoming, owner: str, text: str, tags: object, importance: object) -> Entry:
     tagged = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     start = 0
     while match := _TAG.match(text, start):
@@ -151,7 +153,7 @@ def _entry(found: Incoming, owner: str, text: str, tags: object, importance: obj
         text=text[start:] or text,
         minute=0,
         subjects=(owner,),
-        importance=found.importance(importance, 0, 1),
+        importance=content.importance(importance, 0, 1),
         source="internal" if reflects else "perception",
         tags=tuple(dict.fromkeys(tagged)),
     )

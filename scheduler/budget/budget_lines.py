@@ -98,10 +98,10 @@ class Spending(NamedTuple):
 
 
 def spending(store: RunStore, view: BudgetView, tick: int, minute: int) -> Spending:
-    """Return what a run has spent so far, and the state of each limit in the windows of a tick.
+    """Return a run's spending so far, and the state of each limit in the windows of a tick.
 
     Raises:
-        LedgerUnavailable: when Redis does not answer.
+        LedgerUnavailable: if Redis does not answer.
     """
     windows = {period: window_of(period, tick, minute) for period in PERIODS}
     accounts: Accounts = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cogitate.memory.language.english.address import clean
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.persons import HE, SHE, THEY, pronouns_of, third_person
@@ -40,12 +41,27 @@ def test_clauses_are_cut_only_where_each_part_stands_alone() -> None:
     assert split_clauses("A well-known cafe.") == ["A well-known cafe."]
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Wow, that's great", "that's great"),
+        ("And we won 🎉", "we won"),
+        ("Thanks!", "Thanks!"),  # never nothing
+        ("It is  so \n fun", "It is so fun"),
+        ("Yes, wow! Totally, I sing.", "I sing."),
+        ("Totally fun", "Totally fun"),
+        ("🎉", ""),
+    ],
+)
+def test_cleaning_removes_interjections_and_emoji(said: str, left: str) -> None:
+    assert clean(said) == left
+
+
 def test_what_one_says_of_oneself_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
     for said, told in [
         ("I lost my job as a banker.", "Jon lost his job as a banker."),
         ("I'm gonna try it myself.", "Jon is going to try it himself."),
         ("My crew won.", "Jon's crew won."),
-        ("I'd just got my keys.", "Jon had just got his keys."),
         ("Lately I spend my evenings here.", "Lately Jon spends his evenings here."),
         ("I 100% agree.", "Jon 100% agrees."),
         ("…", "…"),
@@ -81,6 +97,22 @@ def test_names_are_known_by_capitals_inside_sentences() -> None:
 def test_courtesies_are_recognised() -> None:
     assert is_small_talk("Hey Mel, good to see you!", Speakers(["Melanie"]))
     assert not is_small_talk("Good to see you in Paris", Speakers(["Melanie"]))
+
+
+def test_formulas_of_meeting_and_parting_say_nothing(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, bool]] = [
+        ("Nice to meet you at last.", True),
+        ("It was good to talk to Ann Lee again!", True),
+        ("How are you today?", True),
+        ("I had better get on.", True),
+        ("I must go to the harbour.", False),
+        ("I will not keep you any longer.", True),
+        ("I will not keep the dog.", False),
+        ("So had I.", True),
+    ]
+    for sentence, empty in cases:
+        with subtests.test(sentence=sentence):
+            assert is_small_talk(sentence, Speakers(["Jon", "Ann Lee"])) is empty
 
 
 def test_full_stops_that_end_no_sentence_are_known(subtests: pytest.Subtests) -> None:
