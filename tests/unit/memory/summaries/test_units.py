@@ -167,13 +167,6 @@ def test_truncated_lines_are_told_only_with_content(seen: str, told: list[str]) 
     assert texts(("", seen)) == told
 
 
-def test_a_clause_of_an_observation_takes_the_preceding_subject() -> None:
-    assert texts(("", "Wren Vane is well, and she wrote a letter.")) == [
-        "Wren Vane is well.",
-        "Wren Vane wrote a letter.",
-    ]
-
-
 def test_the_parts_of_a_sentence_hold_all_its_words_and_no_other_space(subtests: pytest.Subtests) -> None:
     for letters in range(150, 420, 10):
         with subtests.test(letters=letters):
