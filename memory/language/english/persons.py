@@ -46,14 +46,8 @@ def pronouns_of(name: str) -> Pronouns:
 
 def tokens_of(sentence: str) -> list[str]:
     """Words, spaces and marks in order, with contractions of the speaker written out ("I'm" as "I", " ", "am")."""
-    out: list[str] = []
-    for token in _TOKEN.findall(sentence.replace("’", "'")):
-        low = token.lower()
-        if low == "cause" and out[-1:] == ["'"]:
-            out[-1] = "because"
-        else:
-            out += _TOKEN.findall(_EXPANSIONS.get(low, token))
-    return out
+    raw = _TOKEN.findall(sentence.replace("’", "'"))
+    return [part for token in raw for part in _TOKEN.findall(_EXPANSIONS.get(token.lower(), token))]
 
 
 def third_person(sentence: str, speaker: str) -> str:
