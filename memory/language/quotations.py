@@ -22,6 +22,11 @@ def outside_quotations(text: str, change: Callable[[str], str]) -> str:
     return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
 
 
+def within_quotations(text: str, change: Callable[[str, str], str]) -> str:
+    """Return `text` with what stands between quotation marks as `change` returns it, given also what is before it."""
+    return _WHOLE.sub(lambda said: said[0].replace(said[1], change(said[1], text[: said.start()])), text)
+
+
 def without_quotations(text: str) -> str:
     """Return `text` without what stands between quotation marks."""
     return _QUOTED.sub(" ", text)

@@ -14,8 +14,9 @@ from cogitate.memory.clock import DAY, clock_in_force, day_number
 from cogitate.memory.language.day_words import DAYS
 from cogitate.memory.language.languages import UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.packs import Pack, pack_of
-from cogitate.memory.language.quotations import outside_quotations
+from cogitate.memory.language.quotations import outside_quotations, within_quotations
 
+_LEAD = 12  # characters before a quotation that may name its day: " on day 3: "
 _HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _PAST_HOUR = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
 _LATE = re.compile(r"\b(?:afternoon|evening|tonight)\b[^.!?;]{0,20}$", re.IGNORECASE)
@@ -109,6 +110,19 @@ def anchor_days(text: str, minute: int, pack: Pack | None = None, around: str = 
     if not clock_in_force().counts_days:
         return text
     return _anchored(text, day_number(minute), pack or pack_of(prevailing_language((text,), around)))
+
+
+def with_quoted_days(text: str, minute: int) -> str:
+    """Return a summary written at game time `minute` as it is searched for days: those that quotations name as numbers.
+
+    A day that is named right before a quotation is the one on which it was said.
+    """
+
+    def dated(said: str, before: str) -> str:
+        named = days_named(before[-_LEAD:])
+        return anchor_days(said, named[-1] * DAY if named else minute)
+
+    return within_quotations(text, dated)
 
 
 @lru_cache(maxsize=32_768)  # a job shows the same lines in each prompt until one fits
