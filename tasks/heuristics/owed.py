@@ -63,7 +63,7 @@ def find_owed(
             timed.append(Appointment(at, text, place.id if place else None, promise.evidence[0]))
         elif text not in earlier:
             untimed.append(text)
-    numbers = frozenset(number for promise in promises for number in promise.evidence)
+    numbers = frozenset(n for p in promises for n in (*p.evidence, *(number for number, _ in p.tellings)))
     return Owed(timed=tuple(timed), untimed=tuple(untimed), over=frozenset(over), numbers=numbers)
 
 

@@ -140,7 +140,7 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
     if day is None and any(one < today + 10 for one in days_named(anchor_days(sentence, minute + _LATER, pack), pack)):
         return None  # yesterday, of the first day
     return Mention(
-        text=shorten(dated, MAX_WHAT, "…"),
+        text=shorten(dated[:1].upper() + dated[1:] if sentence[:1].isupper() else dated, MAX_WHAT, "…"),
         day=day,
         time=time,
         is_due=is_due,
@@ -166,6 +166,8 @@ def _is_denied(known: Language, sentence: str, asks: bool) -> bool:
 def _persons(known: Language, sentence: str) -> frozenset[Person]:
     """Return whom a sentence is about; what it asks of others is theirs alone."""
     asked, found = known.proposes(sentence), known.persons(sentence)
+    if not found and known.may_vow(sentence):
+        return frozenset({"I"})
     if asked == "we" or asked == "I":
         return found | {asked}
     if asked == "you":

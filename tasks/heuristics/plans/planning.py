@@ -14,6 +14,7 @@ from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.summaries.conversations import first_person
@@ -45,7 +46,9 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     told, places = _told(case, start), case.world.locations
     entries, names = case.entries, case.world.display_names
     said = find_said(case.job.key.owner, entries, case.world.names, places, told, (start, end))
-    timed = with_owed(appointments(_noted(case, told), places, start, end), said.timed)
+    noted = appointments(_noted(case, told), places, start, end)
+    noted = [one for one in noted if one.number not in owed.numbers or not language_of(one.what).may_vow(one.what)]
+    timed = with_owed(noted, said.timed)
     booked = with_owed(timed, standing(owed.timed, told))
     settled = owed.numbers | said.numbers | {a.number for a in booked}
     untimed = [one.what for one in said.untimed if one.number not in owed.numbers]
@@ -105,7 +108,8 @@ def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: s
     since = max(0, day_of(start) - 1) * DAY
     places, owner = case.world.locations, case.job.key.owner
     said = find_said(owner, case.entries, case.world.names, places, told, (since, start))
-    missed = {one.what for one in (*said.timed, *said.due)}
+    noted = appointments(_noted(case, told), places, since, start)
+    missed = {one.what for one in (*said.timed, *said.due, *noted)}
     plans = [e for e in case.entries if e.type == "plan"]
     last = max(plans, key=attrgetter("number"), default=None)
     later = [e for e in case.entries if last is None or e.number > last.number]
