@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from cogitate.tasks.heuristics.reading import FoundOnce
 _FEW_WORDS, _FEW_CHARACTERS = 2, 6  # beside an hour, in what adds nothing but it
 _BEFORE, _BEHIND = 16, 5  # characters around an hour in which a word makes it a deadline
 SHOWS_NONE = (UNDETERMINED, OTHER)  # languages of a text that shows none that is known
+_RECENT = 4  # lines to which one may reply
 _LATER = 10 * DAY  # by which a text is read anew, so that days before the first are told by a number
 
 
@@ -42,7 +44,8 @@ class Mention(NamedTuple):
     at: int  # sentences of its line before it
 
 
-class Line(NamedTuple):
+@dataclass(frozen=True, eq=False)  # by identity: the lines of a talk are a key
+class Line:
     """What one says to the others of a talk."""
 
     speaker: str
@@ -195,8 +198,15 @@ def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pa
     return len(said) <= _FEW_WORDS
 
 
+def read_ahead_line(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
+    """Read the last line of an owner, and whether it answers one that names a time."""
+    lines = LINES.of(entries, owner, names)
+    if lines and (last := lines[-1]) is not None and any(line and line.mentions for line in lines[-_RECENT:]):
+        read_reply(last.text, last.minute)
+
+
 @lru_cache(maxsize=32_768)
-def read_reply(text: str, minute: int, around: str) -> Reply:
+def read_reply(text: str, minute: int, around: str = UNDETERMINED) -> Reply:
     """Return what a line, said at game time `minute`, tells of what was said before it.
 
     Args:

@@ -67,7 +67,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         owed=owed.untimed,
         due=[one for one in said.due if one.number not in owed.numbers],
         said=[*untimed, *said_for_rounds(profile.name, entries, names, start)],
-        called_off=called_off_for(case.job.key.owner, profile.name, entries, names, start),
+        called_off=called_off_for(case.job.key.owner, profile.name, entries, case.world.names, start),
         language=language,
     )
     pressing = find_pressing(profile.name, entries, names, places, start, settled, language=language)

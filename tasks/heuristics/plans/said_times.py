@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from cogitate.memory.appointments import Appointment, standing
+from cogitate.memory.appointments import Appointment, calls_off, standing
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import UNDETERMINED, languages_of
-from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.packs import forget_with_packs, pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, joined, split_sentences
@@ -22,7 +23,7 @@ from cogitate.memory.language.times import is_over, rounds_named
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import GAP, parse_line, resolve_name
-from cogitate.tasks.heuristics.plans.dated_lines import LINES, SHOWS_NONE, Line, Mention, mentions_in, read_reply
+from cogitate.tasks.heuristics.plans.dated_lines import LINES, SHOWS_NONE, Line, Mention, Reply, mentions_in, read_reply
 
 _ENDS = (SPACED + UNSPACED).replace("?", "").replace("？", "")
 _ANSWERS = 2  # sentences of a line that may answer the question before it
@@ -82,17 +83,17 @@ def find_said(
     (start, end), clock, me = window, clock_in_force(), resolve_name(owner, names)
     found: dict[Appointment, _Item] = {}
     numbers: set[int] = set()
+    may_move = any(calls_off(entry.text) for entry in told)  # what was said for another day
     for talk in _talks(LINES.of(entries, owner, names)):
         days = {-1 if one.day is None else one.day for line in talk for one in line.mentions}
         if not days or talk[0].minute >= end or (talk[-1].minute < start - 2 * DAY and max(days) < day_of(start)):
             continue
-        for item in _Talk(talk).items:
+        for item in _items_of(*talk):
             numbers.update(line.number for line, _ in item.parts)
-            if me in item.doers:
-                time = DAY - 1 if item.of.time is None else item.of.time
+            minute = item.day * DAY + (DAY - 1 if item.of.time is None else item.of.time)
+            if me in item.doers and (start <= minute <= end or may_move):
                 place = next(filter(None, (find_place(text, places) for _, text in item.parts)), None)
-                at = item.day * DAY + time, _told(item, me), place.id if place else None, item.last.number
-                found[Appointment(*at)] = item
+                found[Appointment(minute, _told(item, me), place.id if place else None, item.last.number)] = item
     still = standing(found, [*told, *(entry for entry in entries if entry.number in numbers)])
     kept = [(one, found[one]) for one in still if one in found]
     exact = [(one, i) for one, i in kept if i.of.time is not None and not i.of.is_due and start <= one.minute < end]
@@ -146,6 +147,12 @@ def _talks(lines: Iterable[Line | None]) -> list[list[Line]]:
     return talks
 
 
+@lru_cache(maxsize=16_384)  # an owner's memories are read again by each plan
+def _items_of(*lines: Line) -> Sequence[_Item]:
+    """Return what the lines of a talk come to."""
+    return _Talk(lines).items
+
+
 class _Talk:
     """What the lines of a talk come to: its `items`."""
 
@@ -156,18 +163,17 @@ class _Talk:
         self._since = 0  # number of the first line to which the present one may reply
         self._day: int | None = None  # that was named last, and the line
         self._day_said = 0
-        self._asked: tuple[Line, str] | None = None  # the question before the present line, by another
+        self._before: Line | None = None  # the line of another before the present one
         for at, line in enumerate(lines):
             if at and lines[at - 1].speaker != line.speaker:
-                question = read_reply(lines[at - 1].text, lines[at - 1].minute, self._language).question
-                self._asked = (lines[at - 1], question) if question else None
+                self._before = lines[at - 1]
                 self._since = _first_replied(lines, at)
             self._read(line)
 
     def _read(self, line: Line) -> None:
         near = [one for one in self.items if one.last.number >= self._since]
         replied = [one for one in near if one.last.speaker != line.speaker]
-        reply = read_reply(line.text, line.minute, self._language) if near else None
+        reply = self._reply(line) if near else None
         refused = self._refuse(line, replied) if reply and reply.refuses else []
         if reply and reply.calls_off and near[-1].last.speaker == line.speaker:
             self.items.remove(near[-1])
@@ -177,6 +183,10 @@ class _Talk:
         changed = [self._take(line, mention, refused) for mention in self._mentions(line)]
         if reply and reply.deed and not any(changed) and replied[-1:] and line.speaker in replied[-1].doers:
             replied[-1].add(line, reply.deed)
+
+    def _reply(self, line: Line) -> Reply:
+        shows_none = languages_of(line.text)[0] in SHOWS_NONE
+        return read_reply(line.text, line.minute, self._language if shows_none else UNDETERMINED)
 
     def _mentions(self, line: Line) -> Sequence[Mention]:
         return line.mentions or mentions_in(line.text, line.minute, clock_in_force(), self._language)
@@ -223,12 +233,13 @@ class _Talk:
 
     def _new(self, line: Line, mention: Mention, refused: Sequence[_Item]) -> _Item | None:
         """Return what a sentence says by itself, instead of what was refused, or in answer to a question."""
-        day, doers = self._day_of(line, mention), _doers(line, mention, self._asked is not None)
+        question = self._reply(self._before).question if self._before else ""
+        day, doers = self._day_of(line, mention), _doers(line, mention, bool(question))
         parts: list[tuple[Line, str]] = []
         if refused and mention.time is not None:
             parts, doers = refused[0].parts[:1], refused[0].doers | {line.speaker}
-        elif self._asked is not None and not mention.asks and mention.at < _ANSWERS:
-            parts = [self._asked]
+        elif self._before and question and not mention.asks and mention.at < _ANSWERS:
+            parts = [(self._before, question)]
         if day is None or not doers:
             return None
         parts = [*parts, (line, mention.text)]
@@ -287,6 +298,7 @@ def _doers(line: Line, mention: Mention, is_answer: bool) -> set[str]:
     return found
 
 
+@lru_cache(maxsize=32_768)
 def _told(item: _Item, me: str) -> str:
     """Return an item of a plan: each part with who says it, or else to whom it was said."""
     pack = pack_of(languages_of("\n".join(text for _, text in item.parts))[0])
@@ -295,3 +307,7 @@ def _told(item: _Item, me: str) -> str:
     text = shorten(("——" if pack.is_wide else " – ").join(said), _LONGEST, "…")
     others = [name for name in item.last.people if name != me and name in item.doers]
     return text if any(who) or len(others) > _MOST_NAMED else pack.bracketed(text, pack.named(others))
+
+
+forget_with_packs(_items_of.cache_clear)
+forget_with_packs(_told.cache_clear)
