@@ -24,7 +24,6 @@ from cogitate.tasks.heuristics.reading import FoundOnce
 _FEW_WORDS, _FEW_CHARACTERS = 2, 6  # beside an hour, in what adds nothing but it
 _BEFORE, _BEHIND = 16, 5  # characters around an hour in which a word makes it a deadline
 SHOWS_NONE = (UNDETERMINED, OTHER)  # languages of a text that shows none that is known
-_RECENT = 4  # lines to which one may reply
 _LATER = 10 * DAY  # by which a text is read anew, so that days before the first are told by a number
 
 
@@ -196,13 +195,6 @@ def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pa
         return sum(map(str.isalnum, rest)) <= _FEW_CHARACTERS
     said = [word for word in rest.split() if any(map(str.isalpha, word)) and not known.accepts(word)]
     return len(said) <= _FEW_WORDS
-
-
-def read_ahead_line(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
-    """Read the last line of an owner, and whether it answers one that names a time."""
-    lines = LINES.of(entries, owner, names)
-    if lines and (last := lines[-1]) is not None and any(line and line.mentions for line in lines[-_RECENT:]):
-        read_reply(last.text, last.minute)
 
 
 @lru_cache(maxsize=32_768)

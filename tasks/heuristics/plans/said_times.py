@@ -27,6 +27,7 @@ from cogitate.tasks.heuristics.plans.dated_lines import LINES, SHOWS_NONE, Line,
 
 _ENDS = (SPACED + UNSPACED).replace("?", "").replace("？", "")
 _ANSWERS = 2  # sentences of a line that may answer the question before it
+_LOOKED_BACK = 20  # lines before one among which its talk is read ahead of a plan
 _MOST_HEARD = 2  # items of a plan that are about nobody in particular
 _MOST_NAMED = 3  # of those to whom one said it
 _MOST_PARTS = 3  # lines that are told together
@@ -85,8 +86,8 @@ def find_said(
     numbers: set[int] = set()
     may_move = any(calls_off(entry.text) for entry in told)  # what was said for another day
     for talk in _talks(LINES.of(entries, owner, names)):
-        days = {-1 if one.day is None else one.day for line in talk for one in line.mentions}
-        if not days or talk[0].minute >= end or (talk[-1].minute < start - 2 * DAY and max(days) < day_of(start)):
+        mentions = ((line, mention) for line in talk for mention in line.mentions)
+        if not any(may_move or _may_be_in(one, line, start, end) for line, one in mentions) or talk[0].minute >= end:
             continue
         for item in _items_of(*talk):
             numbers.update(line.number for line, _ in item.parts)
@@ -106,6 +107,16 @@ def find_said(
         untimed=tuple(one for one, i in kept if i.of.time is None and i.day == day_of(start) and not i.is_heard),
         numbers=frozenset(numbers),
     )
+
+
+def read_talk(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
+    """Read what the talk to which an owner's last line belongs comes to."""
+    recent = LINES.of(entries, owner, names)[-_LOOKED_BACK:]
+    last = recent[-1] if recent else None
+    if last is not None:
+        talk = _talks(line for line in recent if line is not None and line.people == last.people)[-1]
+        if any(line.mentions for line in talk):
+            _items_of(*talk)
 
 
 def said_for_rounds(name: str, entries: Iterable[Entry], names: Mapping[str, str], start: int) -> list[str]:
@@ -130,6 +141,13 @@ def said_for_rounds(name: str, entries: Iterable[Entry], names: Mapping[str, str
                 found.pop(number, None)
             found[max(rounds)] = label + sentence.rstrip(".。")
     return [*found.values()]
+
+
+def _may_be_in(mention: Mention, line: Line, start: int, end: int) -> bool:
+    """Return whether a sentence may be about a window: of an hour without a day, that of the next two days."""
+    if mention.day is None:
+        return start - 2 * DAY <= line.minute < end
+    return start <= mention.day * DAY + (DAY - 1 if mention.time is None else mention.time) <= end
 
 
 def _talks(lines: Iterable[Line | None]) -> list[list[Line]]:
