@@ -1,4 +1,4 @@
-"""The names that most hosts need. Each is loaded when it is first used.
+"""The names that most hosts need. Each is imported on first use.
 
 from cogitate import Settings, TickLoop
 
@@ -65,7 +65,7 @@ __all__ = [
 
 _MODULES = ("comparison", "effects", "errors", "experiment", "forks", "kinds", "memory")
 
-_HOMES = {  # the module that defines each name; `app` is what `celery -A cogitate` looks for
+_HOMES = {  # the module that defines each name; `celery -A cogitate` looks for `app`
     "Change": "cogitate.scheduler.journal.ends",
     "CogitateError": "cogitate.memory.errors",
     "Event": "cogitate.memory.routing.routing",
@@ -88,7 +88,7 @@ _HOMES = {  # the module that defines each name; `app` is what `celery -A cogita
     "open": "cogitate.hosting.open_loop",
 }
 
-_ELSEWHERE = {  # where to find what a host may look for here
+_ELSEWHERE = {  # names that a host may look for here, by the module that has them
     "cogitate.comparison": (
         "ComparedRun",
         "Comparison",
@@ -155,27 +155,27 @@ _ELSEWHERE = {  # where to find what a host may look for here
 
 
 def __getattr__(name: str) -> object:
-    """Load a name where it is defined.
+    """Import a name from the module that defines it.
 
     Raises:
-        ImportError: naming the module that has the name, when the root does not.
+        ImportError: when only another public module has the name; the message says which.
         AttributeError: when no module has it.
     """
     if name in _HOMES:
-        found: object = getattr(_importlib.import_module(_HOMES[name]), name)
+        value: object = getattr(_importlib.import_module(_HOMES[name]), name)
     elif name in _MODULES:
-        found = _importlib.import_module(f"{__name__}.{name}")
+        value = _importlib.import_module(f"{__name__}.{name}")
     elif name == "__version__":
         from importlib.metadata import version
 
-        found = version(__name__)
+        value = version(__name__)
     else:
         for module, names in _ELSEWHERE.items():
             if name in names:  # `from cogitate import …` would replace the text of an AttributeError
                 raise ImportError(f"`cogitate` has no {name}: import it from {module}", name=__name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""What a kind or a host may change in memory, and the entries that effects carry."""
+"""The effects by which a kind or a host changes memory, and the entries that they carry."""
 
 from cogitate.memory.effects import (
     AdvanceCursor,

@@ -1,6 +1,6 @@
-"""The classes behind a kind of job: what it declares, what its methods receive, and what they return.
+"""The classes that a kind of job uses: its declaration, and what its methods receive and return.
 
-`cogitate.kind` declares most kinds in one function; these names are for a kind that needs more.
+`cogitate.kind` declares most kinds in one function; use these classes for a kind that needs more.
 """
 
 from cogitate.prompts.constraints import Constraint

@@ -1,4 +1,4 @@
-"""Minds for the agents of a Mesa model, which stays as it is. Install it with `pip install cogitate[mesa]`."""
+"""Minds for the agents of an unchanged Mesa model. Install it with `pip install cogitate[mesa]`."""
 
 from cogitate.hosting.mesa_minds import Mind, Minds, Thought, think
 

@@ -1,4 +1,4 @@
-"""The calls that a host makes in the body of its loop, and its readings of the run at any time."""
+"""The calls that a host makes in the body of its loop, and the properties that it can read at any time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.tasks.job import Reads
 
-#: Former calls of a loop, each with the call that replaces it.
+#: Former attributes of a loop, each with its replacement.
 FORMER = {
     "ask": "`loop.apply(effect)` applies an effect; `loop.request(kind, owner)` requests a job",
     "watchers": "give `TickLoop(watchers=…)`",
@@ -38,22 +38,22 @@ FORMER = {
 
 
 class BodyCalls:
-    """A loop as its host uses it: reports of the world, requests for jobs, and readings of the run."""
+    """A loop as its host uses it: to report on the world, request jobs and read the run."""
 
     settings: Settings
-    _last_spending: Spending | None = None  # once the loop has closed
+    _last_spending: Spending | None = None  # at the end of the loop
     _loop: RunLoop
     _async_ticks: AsyncTicks
-    _similarity: Similarity | None  # of the settings' embeddings, for memory views
+    _similarity: Similarity | None  # by the settings' embeddings, for memory views
 
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
         """Append an observation to an owner's stream with this tick.
 
-        Its game time is at most a day after the tick's and thirty days before it.
+        Its game time must be from thirty days before the tick's to one day after it.
 
         Raises:
             InputError: for an unknown owner, a malformed entry or one that is too long; nothing else is affected.
-            UsageError: outside of the loop's body, as for each of these calls.
+            UsageError: outside of the loop's body, as from every call here.
         """
         self._loop.calls.observe(owner, entry)
 
@@ -82,9 +82,9 @@ class BodyCalls:
         return self._loop.calls.broadcast(event, also)
 
     def left_location(self, location: str, present: Iterable[str] = ()) -> None:
-        """Report that the players left a location (its id): it and each NPC that was mentioned recount the visit.
+        """Report that the players left a location, given by its id: it and each NPC mentioned there recount the visit.
 
-        Both read the messages in the stream of the owner "world", to which the host appends them with their location.
+        Both read the visit's messages, which the host appends with their location to the stream of the owner "world".
 
         Args:
             present: owners of the NPCs at the location.
@@ -102,7 +102,7 @@ class BodyCalls:
         Args:
             kind: "objective_completed", "quest_completed", "act_progressed", "location_cleared",
                 "encounter_completed", or any other.
-            related: the ids that it concerns: "quest_id", "encounter_id", "location_id", "npc_ids", or any other.
+            related: the ids that the event concerns: "quest_id", "encounter_id", "location_id", "npc_ids", or others.
 
         Raises:
             InputError: for an empty kind, or when the world is not an owner of this run.
@@ -120,7 +120,7 @@ class BodyCalls:
         priority: int = 0,
         within: int | None = None,
     ) -> str:
-        """Request a job, in addition to those of its kind's cadence, and return its id.
+        """Request a job in addition to those of its kind's cadence, and return its id.
 
         The job's end appears with this id in `tick.ended` of a later tick.
 
@@ -129,8 +129,8 @@ class BodyCalls:
                 `reflect` "since" and "status", other built-in kinds none; a host's kind may take any.
             numbers: read only these entries of the owner; None: all live ones.
             reads: parts of other owners' streams to read as well.
-            within: ticks after which the result is useless; None: as the kind declares. If a model would answer later,
-                it is not asked, and the kind's heuristic applies within that time.
+            within: ticks after which the result is useless; None: as the kind declares. If no model would answer in
+                time, none is asked, and the kind's heuristic applies within that time.
 
         Raises:
             InputError: for an unknown kind or owner, or parameters that JSON cannot express or the kind does not know.
@@ -152,12 +152,12 @@ class BodyCalls:
 
         The loop commits the present tick, and the body continues in the tick whose boundary brought the last end:
         `open_tick`, whose `applied` and `ended` hold everything since the tick before, including other jobs. A job ends
-        at its due tick at the latest; a deferred one with its last trial. Give a checkpoint after the last decision of
+        at its due tick at the latest; a deferred one with its last trial. Call `checkpoint` after the last decision in
         a body.
 
         Args:
             owners: one job for each; the ends come in this order. Without owners no tick passes.
-            params: as for `request`, the same for each job; or a function that returns those of an owner.
+            params: as for `request`, the same for each job; or a function that returns them for an owner.
             priority, within: as for `request`.
 
         Raises:
@@ -184,7 +184,7 @@ class BodyCalls:
         priority: int = 0,
         within: int | None = None,
     ) -> list[JobEnd]:
-        """Do what `decide` does while other tasks run. A cancelled task may iterate on; the next tick has the ends."""
+        """Do as `decide` while other tasks run. A cancelled task may iterate again; the next tick has the ends."""
         deciding = Deciding(self._loop, kind, owners, params, priority=priority, within=within)
         while not deciding.done:
             deciding.take(await self._async_ticks.step(self._loop.ticks.advance))
@@ -201,9 +201,9 @@ class BodyCalls:
         return self._loop.ticks.seen()
 
     def apply(self, effect: Effect) -> None:
-        """Apply an effect with this tick, such as a change of a plan item's status.
+        """Apply an effect with this tick, such as a change to a plan item's status.
 
-        If its precondition does not hold then, the effect is dropped and counted as a warning.
+        If its precondition does not hold at that point, the run drops the effect and counts a warning.
 
         Raises:
             InputError: for a malformed effect.
@@ -211,7 +211,7 @@ class BodyCalls:
         self._loop.calls.apply(effect)
 
     def join(self, owner: str, profile: Profile) -> None:
-        """Let an owner join with this tick.
+        """Add an owner to the run with this tick.
 
         Raises:
             InputError: for an invalid owner name, or one that is taken or belonged to an owner that has left.
@@ -219,7 +219,7 @@ class BodyCalls:
         self._loop.calls.join(owner, profile)
 
     def leave(self, owner: str) -> None:
-        """Let an owner leave with this tick: the tick cancels its open jobs and retires its stream.
+        """Remove an owner from the run with this tick, which cancels its open jobs and retires its stream.
 
         Raises:
             InputError: for an unknown owner.
@@ -245,20 +245,20 @@ class BodyCalls:
     def memory(self, owner: str, *, similarity: Similarity | None = None) -> MemoryView:
         """Return a read-only view of an owner's memory as of the last boundary, in the loop's body or outside it.
 
-        Reading never changes the run. While a resumed loop hands ticks over again (`tick.replayed`), the view shows the
-        memory of the last committed tick.
+        Reading never changes the run. While a resumed loop repeats ticks (`tick.replayed`), the view shows the memory
+        as of the last committed tick.
 
         Args:
             similarity: returns the similarity of each given entry to a query, for example from the host's embeddings;
-                used by the profiles "default" and "dialogue" and by a table that weighs "similarity". None: the
-                embeddings of the settings, if they name a model.
+                used by the profiles "default" and "dialogue" and by a table of weights with "similarity". None: the
+                settings' embeddings, if they name a model.
 
         Raises:
             InputError: for an unknown owner, or a similarity that is not a function.
         """
         return self._loop.calls.memory(owner, self._similarity if similarity is None else similarity)
 
-    # -- readings, at any time -----------------------------------------------------------------------
+    # -- properties, at any time ---------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
@@ -267,12 +267,12 @@ class BodyCalls:
 
     @property
     def over(self) -> bool:
-        """Whether no further tick comes: after the last, or when this host left the run or an operator ended it."""
+        """Whether no further tick comes: the last one has passed, this host left the run, or an operator ended it."""
         return self._loop.over
 
     @property
     def digest(self) -> str:
-        """The digest of the run at that tick."""
+        """The digest of the run at the last committed tick."""
         return self._loop.digest
 
     @property
@@ -289,8 +289,8 @@ class BodyCalls:
     def spent(self) -> Spending:
         """The calls, tokens and money that the run has spent so far, and the state of each of its limits.
 
-        It counts calls as workers report them, so a world that must repeat its ticks must not decide by it. After the
-        end of the loop it returns the spending at that time, if the loop's own Redis has ended with it.
+        It counts calls when workers report them, so a world that must repeat its ticks must not depend on it. If the
+        loop's own Redis has ended with the loop, it returns the spending at that time.
 
         Raises:
             LedgerUnavailable: when Redis does not answer.
@@ -304,13 +304,13 @@ class BodyCalls:
             return self._last_spending
 
     def _keep_spending(self) -> None:
-        """Keep the figures while the loop's Redis still answers."""
+        """Keep the spending while the loop's Redis still answers."""
         with suppress(LedgerUnavailable):
             self._last_spending = self.spent
 
     @property
     def ended(self) -> Counter[tuple[str, str, str]]:
-        """Kind, source and reason of the jobs that ended in this process."""
+        """The number of jobs that ended in this process, by kind, source and reason."""
         return self._loop.ended.counts
 
     @property
@@ -320,12 +320,12 @@ class BodyCalls:
 
     @property
     def tick_seconds(self) -> Sequence[float]:
-        """The host's seconds for each of the newest ticks, waiting and the world's turn excluded."""
+        """The seconds of the host's own work on each of the newest ticks, without waiting and the world's turn."""
         return self._loop.tick_seconds
 
     @property
     def behind(self) -> float:
-        """The delay of the newest tick against the pace, in ticks; 0 without a pace."""
+        """The number of ticks by which the newest tick is behind the pace; 0 without a pace."""
         return 0.0 if self._loop.pace is None else self._loop.pace.behind
 
     @property
@@ -341,7 +341,7 @@ class BodyCalls:
     def change_pace(self, tick_rate: float) -> None:
         """Change the rate of a paced run, in ticks a second, from the next tick on.
 
-        The run learns its models' latencies again, since it counts them in ticks, as on a resume at another rate.
+        The run learns its models' latencies again, since it counts them in ticks; so does a resume at another rate.
 
         Raises:
             InputError: when the run has no pace, or the rate is invalid.
@@ -355,9 +355,9 @@ class BodyCalls:
             settings = self.settings.model_copy(update={"tick_rate": tick_rate})
             self.state.latencies.begin_anew(prior_now(self.ledger.client, settings))
 
-    if not TYPE_CHECKING:  # a type checker is to find misspelt names
+    if not TYPE_CHECKING:  # hidden, so that a type checker finds misspelt names
 
         def __getattr__(self, name: str) -> NoReturn:
             advice = f": {FORMER[name]}" if name in FORMER else ""
-            what = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
-            raise AttributeError(what, name=name, obj=self)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}{advice}"
+            raise AttributeError(message, name=name, obj=self)

@@ -1,4 +1,4 @@
-"""Findings of a check of the setup: one line each, with a remedy."""
+"""Findings about the setup: one line each, with a remedy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ok(what: str, found: str) -> Finding:
 
 
 def warning(what: str, found: str, advice: str) -> Finding:
-    """Return a finding about something that works but may surprise."""
+    """Return a finding about something that works, but perhaps not as expected."""
     return Finding(what=what, grade="warning", found=found, advice=advice)
 
 

@@ -1,6 +1,6 @@
 """Inline mode: jobs run at once in the host's process, on a Redis in memory.
 
-The ledger, the jobs and the digest are the same as with worker processes; only the messages are missing.
+The ledger, the jobs and the digest are the same as with worker processes, but there are no messages.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class InlinePublisher:
         return len(jobs)
 
     def close(self) -> None:
-        """Close the connections that jobs have opened."""
+        """Close the connections that jobs opened."""
         self._runner.close()
 
 
@@ -60,7 +60,7 @@ def redis_in_memory() -> Redis:
 
 
 def open_inline(client: Redis | None, settings: Settings, resources: ExitStack) -> tuple[Redis, Publish]:
-    """Return a client, by default of a new Redis in memory, and the publisher that runs jobs until `resources` end.
+    """Return a client, by default of a new Redis in memory, and a publisher that `resources` closes.
 
     Raises:
         ConfigurationError: when a limit per real day is set, but no other run could see this run's spending.

@@ -1,6 +1,6 @@
 """Default logging if the host configures none: structlog events on stderr, warnings and above.
 
-Lines are text for people, or JSON with the setting `log`.
+A line is text, or JSON with the setting `log`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from cogitate.workers.processes.logs import json_processors, text_processors
 
 
 def quiet() -> bool:
-    """Log warnings to stderr unless the host has configured structlog; return whether this was done."""
-    ours = not structlog.is_configured()
-    if ours:
+    """Log warnings to stderr unless the host has configured structlog; return whether this function did so."""
+    configured_here = not structlog.is_configured()
+    if configured_here:
         configure(0)
-    return ours
+    return configured_here
 
 
 def follow(settings: Settings) -> None:
@@ -40,7 +40,7 @@ def configure(verbosity: int) -> None:
     structlog.configure(
         processors=text_processors(sys.stderr, "%H:%M:%S"),
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # Each event looks stderr up, since a progress bar replaces it while it is drawn.
+        # Look stderr up at each event: a progress bar replaces it while it is drawn.
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
         cache_logger_on_first_use=False,
     )

@@ -32,19 +32,19 @@ from cogitate.scheduler.intake.observations import Observation
 
 TOKENS = 1_000  # tokens of the memories in a prompt
 TALK = 20  # messages of a communication history
-UNREAD = 1_000  # the most new memories that an agent holds between ticks; the oldest are dropped
+UNREAD = 1_000  # the most new memories that an agent keeps between ticks; the oldest are dropped
 
 Fields = dict[str, object]
 
 log = structlog.get_logger("cogitate.mesa_llm")
-_unanswered: WeakSet[Any] = WeakSet()  # Mesa models whose agents' newest call failed
+_unanswered: WeakSet[Any] = WeakSet()  # Mesa models in which the newest call of an agent failed
 
 
 class CogitateMemory(Memory):  # type: ignore[misc]
     """The memory of a mesa-llm agent, kept in a run of Cogitate. Its methods never call a model.
 
-    New memories join the stream at the tick after the model's step. Until then prompts show them as what has just
-    happened. An unchanged observation is not remembered again.
+    New memories join the stream at the tick after the model's step. Until then, prompts show them under "Just now". An
+    unchanged observation is not stored again.
 
     Args:
         agent: the mesa-llm agent.
@@ -84,7 +84,7 @@ class CogitateMemory(Memory):  # type: ignore[misc]
             changed = {name: value for name, value in content.items() if self._observed.get(name) != value}
             self._observed = dict(content)
             content = changed
-        text = _message(content) if type == "message" else _told(type, content)
+        text = _message(content) if type == "message" else _described(type, content)
         if not text:
             return
         fields: Fields = {"text": text[:MAX_TEXT]}
@@ -93,7 +93,7 @@ class CogitateMemory(Memory):  # type: ignore[misc]
         self._fresh.append(fields)
 
     def process_step(self, pre_step: bool = False) -> None:
-        """Begin or end a step of the agent. Its memories have been added already."""
+        """Begin or end a step of the agent. `add_to_memory` has added its memories already."""
         if not pre_step:
             if self.display and self.step_content:
                 lines = "\n  ".join([f"{type(self.agent).__name__} {self.agent.unique_id}:", *self._lines()])
@@ -101,7 +101,7 @@ class CogitateMemory(Memory):  # type: ignore[misc]
             self.step_content = {}
 
     def get_prompt_ready(self) -> str:
-        """Return the agent's memories and what has just happened, as lines for a prompt."""
+        """Return the agent's memories, and those since the last tick, as lines for a prompt."""
         return f"Memories:\n{self.format_long_term()}\n\nJust now:\n{self.format_short_term()}"
 
     def get_communication_history(self) -> str:
@@ -135,19 +135,19 @@ class CogitateMemory(Memory):  # type: ignore[misc]
 
 
 def _message(content: Mapping[str, Any]) -> str:
-    said = str(content.get("message", "")).strip()
+    message = str(content.get("message", "")).strip()
     sender = content.get("sender")
-    return f"Agent {sender} says: {said}" if said and sender is not None else said
+    return f"Agent {sender} says: {message}" if message and sender is not None else message
 
 
 def _others(content: Mapping[str, Any], own: int) -> list[str]:
     """Return the other owners that a message involves."""
-    named = [content.get("sender"), *(content.get("recipients") or ())]
-    return [f"agent:{number}" for number in dict.fromkeys(named) if isinstance(number, int) and number != own]
+    involved = [content.get("sender"), *(content.get("recipients") or ())]
+    return [f"agent:{number}" for number in dict.fromkeys(involved) if isinstance(number, int) and number != own]
 
 
-def _told(type: str, content: Mapping[str, Any]) -> str:
-    """Return a content as text: each non-empty value after mesa-llm's name for it."""
+def _described(type: str, content: Mapping[str, Any]) -> str:
+    """Return a content as text: the name and value of each field that is not empty."""
     parts = [f"{name.replace('_', ' ')}: {_words(value)}" for name, value in content.items() if value]
     return f"{type.replace('_', ' ').capitalize()}: {'; '.join(parts)}" if parts else ""
 
@@ -174,7 +174,7 @@ def think(
     Every agent for which `who` returns a profile, even one that joins later, gets a `CogitateMemory`, and its reasoning
     is wrapped in `unless_down`. The model itself is unchanged.
 
-    It takes what `cogitate.mesa.think` takes, and:
+    The arguments are those of `cogitate.mesa.think`, except:
 
     Args:
         who: returns the profile of a new agent, or None to keep the agent's present memory.
@@ -197,8 +197,8 @@ def think(
         return profile
 
     def seen(agent: Any) -> Iterable[Seen]:
-        also = None if sees is None else sees(agent)
-        return [*agent.memory.take(), *([also] if isinstance(also, str | Observation | Mapping) else also or ())]
+        extra = None if sees is None else sees(agent)
+        return [*agent.memory.take(), *([extra] if isinstance(extra, str | Observation | Mapping) else extra or ())]
 
     minds = think_in_mesa(
         model,
@@ -217,9 +217,9 @@ def think(
 
 
 def unless_down(reasoning: type[Reasoning]) -> type[Reasoning]:
-    """Wrap a mesa-llm reasoning so that it calls its model once, and does nothing in a step in which the call fails.
+    """Wrap a mesa-llm reasoning: it calls its model once, and if the call fails, does nothing in that step.
 
-    mesa-llm itself repeats a call until it succeeds, so a model hangs forever while its endpoint is down.
+    mesa-llm itself repeats a call until it succeeds, so its models hang while the endpoint is down.
     """
 
     class UnlessDown(reasoning):  # type: ignore[misc]
@@ -246,7 +246,7 @@ def unless_down(reasoning: type[Reasoning]) -> type[Reasoning]:
 
 
 def _ask_once(llm: Any) -> None:
-    """Limit the calls of a mesa-llm model, which repeats them without end, to one attempt."""
+    """Limit each call of a mesa-llm model to one attempt; by default it retries forever."""
     if "generate" not in vars(llm):
-        repeated: Callable[..., Any] = type(llm).generate
-        llm.generate = partial(repeated.retry_with(stop=stop_after_attempt(1)), llm)  # type: ignore[attr-defined]
+        retrying: Callable[..., Any] = type(llm).generate
+        llm.generate = partial(retrying.retry_with(stop=stop_after_attempt(1)), llm)  # type: ignore[attr-defined]

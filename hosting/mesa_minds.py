@@ -1,7 +1,7 @@
 """Minds for the agents of a Mesa model: each step of the model is a tick, and the model itself is unchanged.
 
-This code never draws from the model's random numbers, reorders its agents or keeps a removed agent alive: the model's
-trajectory stays the same until the host acts on a thought.
+This code never uses the model's random number generator, reorders its agents or keeps a removed agent alive. So the
+model's trajectory stays the same until the host acts on a thought.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Mind:
 
 
 class Minds:
-    """The minds of a model's agents, which `think` makes. Usage: `with think(model, …) as minds:`."""
+    """The minds of a model's agents, as `think` returns them. Usage: `with think(model, …) as minds:`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Minds:
         self._unthinking: set[int] = set()  # ids of agents without a mind
         self._applied: list[tuple[str, str, Change]] = []
         self._ended: list[JobEnd] = []
-        self._is_new = True  # no tick has passed yet, except those handed over again
+        self._is_new = True  # no tick has passed yet, except repeated ones
         self._model = model
         owners = dict(self._arrived())
         self.loop = opened(owners=owners, brief=None if brief is None else self._brief_of)
@@ -142,7 +142,7 @@ class Minds:
         return {} if agent is None or self._brief is None else self._brief(agent)
 
     def _stepped(self) -> None:
-        """Pass a tick after the model's step.
+        """Run a tick after the model's step.
 
         Raises:
             LedgerError: when an error has ended the loop, such as one from `sees`, `who` or `brief` in an earlier step.
@@ -156,7 +156,7 @@ class Minds:
             if self._is_new and not tick.replayed:
                 self._is_new = False
                 if tick.number > 1:
-                    self._agree(present)
+                    self._reconcile(present)
             for owner in [owner for owner in self._agents if owner not in present]:
                 del self._agents[owner]
                 self.loop.leave(owner)
@@ -171,30 +171,30 @@ class Minds:
             if self._sees is not None:
                 self._observe(self._sees)
 
-    def _agree(self, present: set[str]) -> None:
-        """Join the agents that a resumed run lacks, and remove those that the model lacks."""
+    def _reconcile(self, present: set[str]) -> None:
+        """Add the agents that a resumed run lacks, and remove those that the model lacks."""
         known = {owner for owner in self.loop.state.profiles if owner.startswith(OWNERS)}
         for owner in sorted(known - present):
             self.loop.leave(owner)
-        for owner, kept in self._agents.items():
-            agent = kept()
+        for owner, reference in self._agents.items():
+            agent = reference()
             profile = None if owner in known or agent is None else self._who(agent)
             if profile is not None:
                 self.loop.join(owner, profile)
 
     def _observe(self, sees: Sees) -> None:
-        for owner, known in self._agents.items():
-            seen = sees(known())
+        for owner, reference in self._agents.items():
+            seen = sees(reference())
             if not isinstance(seen, Iterable | Observation | None):
                 raise InputError(
                     f"`sees` returned {quoted(seen)} for {owner}: return a text, an Observation, a dict of its fields, "
                     "several of these, or None"
                 )
-            for one in (seen,) if isinstance(seen, str | Observation | Mapping) else seen or ():
-                self.loop.observe(owner, {"text": one} if isinstance(one, str) else one)
+            for item in (seen,) if isinstance(seen, str | Observation | Mapping) else seen or ():
+                self.loop.observe(owner, {"text": item} if isinstance(item, str) else item)
 
     def _arrived(self) -> Iterable[tuple[str, Profile]]:
-        """Record the new agents in the order of their ids; yield those that get a mind."""
+        """Record the model's new agents in the order of their ids, and yield those that get a mind."""
         new = {
             agent.unique_id: agent
             for agent in self._model.agents
@@ -221,10 +221,10 @@ def think(
     settings: Settings | None = None,
     **more: Unpack[RunArguments],
 ) -> Minds:
-    """Let the agents of a Mesa model think: each step is one tick, which passes after the model's step.
+    """Let the agents of a Mesa model think: each step of the model is followed by one tick.
 
-    Agents that the model adds or removes join and leave. To resume a run, build the model as at its start: it repeats
-    the earlier steps with the thoughts from the journal, without calls.
+    Agents that the model adds or removes join or leave the run. To resume a run, build the model as at its start: it
+    repeats the earlier steps with the thoughts from the journal, without calls.
 
     Args:
         model: an unmodified Mesa model that has not been stepped yet.
@@ -236,7 +236,7 @@ def think(
         seconds_per_step: the game time of a step, from 1 to 2,592,000 (30 days).
         exist: as `cogitate.open` takes it.
         settings: everything else; the defaults work.
-        more: as `TickLoop` takes them.
+        more: further arguments of `TickLoop`.
 
     Raises:
         ConfigurationError: for an invalid argument or setting, or an object that is not a Mesa model.
@@ -259,7 +259,7 @@ def owner_of(agent: Any) -> str:
 
 
 def _text_of(change: Change, names: Mapping[str, str]) -> str:
-    """Return a thought as text; of a `Tell` of a host's kind, its topic and data; "" if the effect is not a thought."""
+    """Return a thought as text: for a `Tell` of a host's kind, its topic and data; "" if the change is no thought."""
     if change.entry is not None:
         return change.entry.text
     if not isinstance(change.effect, Tell):
@@ -276,10 +276,10 @@ def _text_of(change: Change, names: Mapping[str, str]) -> str:
 
 
 def _after_each_step(model: Any, work: Callable[[], None]) -> Callable[[], None]:
-    """Call a function after each step of a model, however it is stepped; return a function that stops this.
+    """Call a function after each step of a model, whatever steps it; return a function that ends this.
 
-    From Mesa 3.5 on, a recurring event with a lower priority follows the step. In earlier versions, the wrapper goes
-    where Mesa calls the step, since a simulator compares `model.step` with the callable that it has scheduled.
+    From Mesa 3.5 on, a recurring event of low priority follows the step. In earlier versions, a wrapper replaces
+    `_user_step`, and not `step`, since a simulator compares `model.step` with the callable that it has scheduled.
     """
     if hasattr(model, "schedule_recurring"):
         from mesa.time import Priority, Schedule

@@ -31,7 +31,7 @@ from cogitate.scheduler.ledger.connect import PATIENCE, impatient, servers_of
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.workers.jobs.metrics import UNMET, failure_class, serve, server_gauges
 
-MOST_TICKS = 20_000  # recent ticks whose times a host keeps
+MOST_TICKS = 20_000  # recent ticks whose commit times a host keeps
 STATES = ("waiting", "running", "batched", "staged", "dead", "held")
 
 log = structlog.get_logger()
@@ -41,26 +41,26 @@ class HostMetrics:
     """The metrics of one host and its run, in a separate registry."""
 
     def __init__(self, client: Redis, run: str, unexported: Callable[[], bool] = lambda: False) -> None:
-        """Start at zero; `unexported` returns whether lines of the journal could not be exported."""
+        """Create the metrics at zero; `unexported` returns whether the journal's export fails."""
         self.registry = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=self.registry)
         ended = ["run", "kind", "end", "source", "reason", "failure"]
         self._ended = Counter("cogitate_jobs", "Jobs that ended.", ended, registry=self.registry)
         self._decided = Counter(
             "cogitate_requests",
-            "Requests for jobs, by decision, and the reason for less than was requested.",
+            "Requests for jobs, by decision and by the reason for a worse one than requested.",
             ["run", "kind", "decision", "reason"],
             registry=self.registry,
         )
         self._refused = Counter(
             "cogitate_limit_refused",
-            "Requests that a limit refused; owners together.",
+            "Requests that a limit refused, for all owners together.",
             ["run", "period", "scope", "unit"],
             registry=self.registry,
         )
         self._seconds = Histogram(
             "cogitate_host_tick_seconds",
-            "The host's own work at a tick; waiting and the world's turn excluded.",
+            "Time of the host's own work on a tick, without waiting and the world's turn.",
             ["run"],
             buckets=(0.001, 0.002, 0.004, 0.008, 0.016, 0.033, 0.066, 0.125, 0.25, 0.5, 1),
             registry=self.registry,
@@ -74,12 +74,12 @@ class HostMetrics:
         exported.labels(run).set_function(unexported)
         self._tick = Gauge("cogitate_tick", "The last committed tick.", ["run"], registry=self.registry)
         self._run = run
-        self._times: deque[tuple[int, float]] = deque(maxlen=MOST_TICKS)  # ticks, and when they were committed
+        self._times: deque[tuple[int, float]] = deque(maxlen=MOST_TICKS)  # ticks and their commit times
         self.registry.register(_Ledger(client, run, self._seconds_since))
 
     def committed(self, tick: int, outcome: FinishedTick, seconds: float) -> None:
         for ended, note in zip(outcome.core.ended, outcome.notes.ended, strict=True):
-            # A stale job's failure names its entry or plan item, and would make a series for each.
+            # A stale job's failure names an entry or plan item; as a label it would create a series for each.
             failure = UNMET if ended.end == "stale" else failure_class(note.failure)
             self._ended.labels(self._run, ended.key.kind, ended.end, note.source, ended.reason, failure).inc()
         for decided in outcome.core.decided:
@@ -93,14 +93,14 @@ class HostMetrics:
         self._times.append((tick, time.monotonic()))
 
     def _seconds_since(self, tick: int) -> float:
-        """Return the seconds since a tick was committed; for a forgotten tick, since the oldest known one."""
+        """Return the seconds since a tick was committed; if that is forgotten, since the oldest known commit."""
         times = tuple(self._times)
-        at = bisect_left(times, (tick,))
-        return time.monotonic() - times[at][1] if at < len(times) else 0.0
+        index = bisect_left(times, (tick,))
+        return time.monotonic() - times[index][1] if index < len(times) else 0.0
 
 
 def _limit(refused: str) -> LimitName | None:
-    """Return the limit in a refusal such as "day:3 owner:agent:ada calls"; None if no limit refused."""
+    """Return the limit in a refusal such as "day:3 owner:agent:ada calls"; None if the refusal names no limit."""
     window, space, rest = refused.partition(" ")
     if not space:
         return None
@@ -110,14 +110,14 @@ def _limit(refused: str) -> LimitName | None:
 
 
 def _refuses_writes(client: Redis) -> Metric:
-    """Return whether the server refuses writes while it answers reads."""
-    told = GaugeMetricFamily("cogitate_redis_refuses_writes", "1 if Redis answers reads and refuses writes.")
-    told.add_metric([], int(bool(refused_writes(client))))
-    return told
+    """Return the gauge that is 1 while the server answers reads but refuses writes."""
+    gauge = GaugeMetricFamily("cogitate_redis_refuses_writes", "1 if Redis answers reads but refuses writes.")
+    gauge.add_metric([], int(bool(refused_writes(client))))
+    return gauge
 
 
 def _memory(client: Redis) -> Iterator[Metric]:
-    """Yield the memory of all servers, and its limit if it has one; nothing if this user may not ask for them."""
+    """Yield the memory of all servers, and its limit if there is one; nothing without the permission to read them."""
     try:
         servers = [server.info("memory") for server in servers_of(client)]
     except NoPermissionError:
@@ -127,13 +127,13 @@ def _memory(client: Redis) -> Iterator[Metric]:
         ("cogitate_redis_memory_limit_bytes", "maxmemory", "Memory at which Redis refuses writes."),
     ):
         if all(memory.get(field) for memory in servers):
-            told = GaugeMetricFamily(name, meaning)
-            told.add_metric([], sum(int(memory[field]) for memory in servers))
-            yield told
+            gauge = GaugeMetricFamily(name, meaning)
+            gauge.add_metric([], sum(int(memory[field]) for memory in servers))
+            yield gauge
 
 
 class _Ledger(Collector):
-    """A collector that reads the state of server, run and endpoints from Redis at each scrape."""
+    """A collector that reads the state of the server, the run and the endpoints from Redis at each scrape."""
 
     def __init__(self, client: Redis, run: str, seconds_since: Callable[[int], float]) -> None:
         self._client = impatient(client, PATIENCE)
@@ -141,7 +141,7 @@ class _Ledger(Collector):
         self._seconds_since = seconds_since
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the gauges; without Redis only `cogitate_ledger_up`. Stop at the first call that fails."""
+        """Yield the gauges, up to the first call that fails; without Redis, only `cogitate_ledger_up`."""
         up = GaugeMetricFamily("cogitate_ledger_up", "Whether Redis answered this scrape.", labels=["run"])
         server, run = list[Metric](), list[Metric]()
         try:
@@ -162,23 +162,23 @@ class _Ledger(Collector):
 
 
 def _budget(vitals: BudgetVitals) -> Iterator[Metric]:
-    """Yield the gauges of the current windows of day and run, for all jobs and for each kind."""
+    """Yield the gauges of the current day and run windows, for all jobs and for each kind."""
     labels = ["run", "period", "scope", "unit"]
     families = {
         name: GaugeMetricFamily(f"cogitate_budget_{name}", meaning, labels=labels)
         for name, meaning in (
-            ("limit", "The limit of the present window."),
+            ("limit", "The limit of the current window."),
             ("for_retries", "The part of the limit that only further attempts may use."),
-            ("reserved", "In flight: reserved by attempts whose usage is not known yet."),
-            ("spent", "Spent in the present window."),
-            ("retried", "The part of these two that earlier attempts of jobs took from the retry pool."),
-            ("held", "Neither, but counted by admission until the usage of ended jobs is known."),
+            ("reserved", "Reserved by attempts in flight, whose usage is not known yet."),
+            ("spent", "Spent in the current window."),
+            ("retried", "The part of reserved and spent that earlier attempts took from the retry pool."),
+            ("held", "Neither reserved nor spent: admission counts it until the usage of ended jobs is known."),
             ("overrun", "Spent above reservations."),
         )
     }
-    present = {window_of(period, vitals.tick, vitals.minute) for period in ("day", "run")}
+    current = {window_of(period, vitals.tick, vitals.minute) for period in ("day", "run")}
     for line in (window.line for window in vitals.windows):
-        if line.window not in present or line.scope.startswith("owner:"):
+        if line.window not in current or line.scope.startswith("owner:"):
             continue
         label = [vitals.run, line.window.partition(":")[0], line.scope, line.unit]
         for name, family in families.items():
@@ -194,7 +194,9 @@ def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> It
         "cogitate_queue_age_ticks", "Age of the oldest waiting or running job.", labels=["run", "kind"]
     )
     seconds = GaugeMetricFamily(
-        "cogitate_queue_age_seconds", "The same in seconds, as far as this host remembers.", labels=["run", "kind"]
+        "cogitate_queue_age_seconds",
+        "Age of the oldest waiting or running job, as far back as this host remembers.",
+        labels=["run", "kind"],
     )
     for kind, opened in vitals.open.items():
         for state in STATES:
@@ -203,7 +205,7 @@ def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> It
         seconds.add_metric([vitals.run, kind], seconds_since(vitals.tick - opened.age) if opened.oldest else 0.0)
     lag = GaugeMetricFamily("cogitate_lag_ticks", "How far a paced host is behind its schedule.", labels=["run"])
     lag.add_metric([vitals.run], vitals.steering.lag)
-    cadence = GaugeMetricFamily("cogitate_reflection_cadence", "Share of the usual cadence.", labels=["run"])
+    cadence = GaugeMetricFamily("cogitate_reflection_cadence", "Reflection, as a share of the usual.", labels=["run"])
     cadence.add_metric([vitals.run], vitals.steering.cadence)
     yield from (jobs, age, seconds, lag, cadence)
 
@@ -211,7 +213,7 @@ def _cadence(vitals: CadenceVitals, seconds_since: Callable[[int], float]) -> It
 def serve_metrics(
     client: Redis, run: str, settings: Settings, unexported: Callable[[], bool], resources: ExitStack
 ) -> HostMetrics:
-    """Serve the metrics of a host at the port of its settings until `resources` end, and return them."""
+    """Serve a host's metrics at the port in its settings, and return them; `resources` stops the server."""
     metrics = HostMetrics(client, run, unexported)
     server = serve(settings, metrics.registry, client)
     resources.callback(server.server_close)
@@ -221,27 +223,27 @@ def serve_metrics(
 
 def _endpoints(client: Redis) -> Iterator[Metric]:
     """Yield the gauges of endpoints for all runs together, since runs share endpoints."""
-    here = ["endpoint"]
-    breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=here)
+    labels = ["endpoint"]
+    breaker = GaugeMetricFamily("cogitate_endpoint_breaker_open", "1 unless the breaker is closed.", labels=labels)
     held = GaugeMetricFamily(
-        "cogitate_endpoint_held_seconds", "Seconds for which the endpoint still asks for a pause.", labels=here
+        "cogitate_endpoint_held_seconds", "Seconds for which the endpoint still asks for a pause.", labels=labels
     )
-    flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, if they are capped.", labels=here)
-    calls = CounterMetricFamily("cogitate_endpoint_calls", "Calls to the endpoint.", labels=here)
-    tokens = CounterMetricFamily("cogitate_endpoint_tokens", "Tokens of these calls.", labels=here)
+    flying = GaugeMetricFamily("cogitate_endpoint_in_flight", "Calls in flight, if they are capped.", labels=labels)
+    calls = CounterMetricFamily("cogitate_endpoint_calls", "Calls to the endpoint.", labels=labels)
+    tokens = CounterMetricFamily("cogitate_endpoint_tokens", "Tokens of these calls.", labels=labels)
     tiers = CounterMetricFamily(
         "cogitate_endpoint_service_tiers",
         "Calls by the service tier that answered, if the endpoint names it.",
-        labels=[*here, "tier"],
+        labels=[*labels, "tier"],
     )
     saved = CounterMetricFamily(
         "cogitate_endpoint_discount_dollars",
-        "Dollars by which the standard service tier would have been dearer.",
-        labels=here,
+        "Dollars saved against the standard service tier.",
+        labels=labels,
     )
-    failures = CounterMetricFamily("cogitate_endpoint_failures", "Calls that failed.", labels=[*here, "failure"])
+    failures = CounterMetricFamily("cogitate_endpoint_failures", "Calls that failed.", labels=[*labels, "failure"])
     refused = CounterMetricFamily(
-        "cogitate_endpoint_refused", "Jobs that continued without a call.", labels=[*here, "why"]
+        "cogitate_endpoint_refused", "Jobs that continued without a call.", labels=[*labels, "why"]
     )
     for one in endpoint_vitals(client):
         breaker.add_metric([one.endpoint], one.breaker != "closed")

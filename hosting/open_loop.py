@@ -16,7 +16,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.tiers import TierRule
 from cogitate.scheduler.tick.arguments import check_settings
 
-SLOWEST = 86_400.0  # seconds of a tick
+SLOWEST = 86_400.0  # seconds per tick
 
 
 class RunArguments(TypedDict, total=False):
@@ -56,10 +56,10 @@ def open(  # shadows the builtin like `tarfile.open`: hosts write `cogitate.open
         owners: the profiles of the owners at the start, by owner name. Ignored when a run is resumed.
         exist: "create" a run, which must not exist; "resume" it if it exists, or create it; or "replace" it, which
             deletes it with all its memories.
-        real_seconds_per_tick: the pace. The loop hands out no tick before its time and waits for no result:
-            jobs are due when their answers are expected. None: as the settings say, by default as fast as possible.
+        real_seconds_per_tick: the pace. The loop hands out each tick at its time and never waits for results: jobs are
+            due when their answers are expected. None: the pace of the settings, by default as fast as possible.
         settings: everything else; the defaults work.
-        more: as `TickLoop` takes them.
+        more: further arguments of `TickLoop`.
 
     Raises:
         ConfigurationError: for an invalid argument or setting.

@@ -1,4 +1,4 @@
-"""Opens a run: creates it, resumes an existing one, or replaces that."""
+"""Opens a run: creates, resumes, replaces or forks it."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Opened(NamedTuple):
     """A run that this host holds."""
 
     ledger: HostLedger
-    resumed: bool  # it existed already
+    resumed: bool  # the run existed already
 
 
 class RunOpening:
-    """A block that sets up the host of a run; an error in it releases the run."""
+    """A block that sets up a run's host. If it raises, the host releases the run."""
 
     def __init__(self, ledger: HostLedger) -> None:
         self._ledger = ledger
@@ -60,10 +60,10 @@ class RunOpening:
 
 
 def open_commits(settings: Settings, ledger: HostLedger, resources: ExitStack) -> SendCommit:
-    """Return the way a host commits ticks: in the background if it has a pace, or repeats another run.
+    """Return the function that commits ticks: in a thread if the run has a pace or repeats another, else directly.
 
     Args:
-        resources: stops what this starts.
+        resources: stops the thread.
     """
     if settings.tick_rate is None and origin_of(ledger.store) is None:
         return commit_at_once  # the next boundary needs the reply at once
@@ -141,13 +141,13 @@ def open_run(
     describe: Mapping[str, str],
     fork: Fork | None = None,
 ) -> Opened:
-    """Take a run.
+    """Create, resume, replace or fork a run, and hold it.
 
     Args:
         settings: the settings that a new run keeps.
-        take_over: take the run from an active host too, which is then fenced.
+        take_over: take the run even from an active host, which is then fenced.
         describe: strings that a new run keeps for its host.
-        fork: the run and the tick that a new run begins with.
+        fork: the source of a new run, and the last tick to repeat.
 
     Raises:
         RunExists, NewerSchema, OlderSchema: from the ledger.
@@ -164,7 +164,7 @@ def open_run(
         if exist != "replace":
             check_not_cancelled(RunStore.open(client, run), run)
             return Opened(HostLedger.resume(client, run), True)
-    source = source_of(client, fork, settings) if fork is not None else None  # it is checked before anything is deleted
+    source = source_of(client, fork, settings) if fork is not None else None  # raises before the deletion
     if replaced:
         delete_run(client, run, force=True)
         remove_exported(settings.data_dir, run)
@@ -199,7 +199,7 @@ def _fork(client: Redis, run: str, settings: Settings, source: ForkSource, descr
 
 
 def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, list[str]]:
-    """Return the settings of a resumed run, and the names of given settings that it does not use.
+    """Return the settings of a resumed run, and the names of the given settings that it ignores.
 
     Raises:
         RunRolledBack: when the server has lost the run since this host took it.
@@ -214,7 +214,7 @@ def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, lis
 
 
 def prior_now(client: Redis, settings: Settings) -> LatencyPrior:
-    """Return the latencies that a run assumes before its first answers, from its settings and endpoints."""
+    """Return the latencies that a run assumes until its first answers, from its settings and endpoints."""
     return prior_of(settings, usual_seconds(client))
 
 
@@ -229,7 +229,7 @@ def description_of(client: Redis, run: str) -> dict[str, str]:
 
 
 def check_model(settings: Settings) -> None:
-    """Check keys and endpoints of the run's models before anything is started.
+    """Check the keys and endpoints of the run's models before anything starts.
 
     Raises:
         ConfigurationError: naming what is missing.
@@ -246,7 +246,7 @@ def check_model(settings: Settings) -> None:
 
 
 def exported_journal(settings: Settings, ledger: HostLedger) -> ExportedJournal | None:
-    """Return the file that receives lines removed from the journal; None: none."""
+    """Return the file that receives the lines removed from the journal; None if the settings export none."""
     if not settings.journal_export:
         return None
     return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))

@@ -1,4 +1,4 @@
-"""Checks for each kind whether its model is fast enough for the tick rate and due ticks, before or during a run."""
+"""Checks whether each kind's model is fast enough for the tick rate and the due ticks, before or during a run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Verdict = Literal["fits", "too slow", "late", "not known"]
 UNFIT: tuple[Verdict, ...] = ("too slow", "late")
 PLAN = "plan"  # a kind that all agents request at about the same time
 ADVICE = (
-    "take a faster model, fewer ticks a second or more workers, or allow a longer wait: act_interval for act, "
-    "latency_most for a kind of your own"
+    "use a faster model, fewer ticks a second or more workers, or allow a longer wait: act_interval for act, "
+    "latency_most for your own kinds"
 )
 INSTEAD: Mapping[OnDenied, str] = {"heuristic": "by heuristic", "defer": "tried again later", "drop": "dropped"}
 
@@ -40,12 +40,12 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     ticks: int | None  # upper bound for nearly all answers; None: the model is unknown
     seconds: float | None
-    least: int  # ticks from request to due tick; equal to `most` where due ticks are fixed
+    least: int  # ticks from request to due tick; equal to `most` if the due tick is fixed
     most: int
     on_denied: OnDenied  # what happens to a job whose answer would be late
 
     def line(self) -> str:
-        """Return a line such as "plan: 1.4 s = 28 ticks of 2 to 480: asked 28 ticks before the morning"."""
+        """Return a line such as "plan: 1.4 s = 28 ticks of 2 to 480: requested 28 ticks before morning"."""
         room = f"{self.least} to {self.most}" if self.least != self.most else f"{self.most}, fixed"
         if self.ticks is None or self.seconds is None:
             return f"{self.kind}: no call of {self.model} observed yet ({ASSUMED:g} s assumed); due after {room} ticks"
@@ -56,9 +56,9 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
             case "late":
                 return f"{needs}: late, and paid for"
             case _ if self.ticks > self.most:
-                return f"{needs}: fits, but for a few"
+                return f"{needs}: fits, except for a few"
             case _ if self.kind == PLAN and self.least != self.most:
-                return f"{needs}: asked {min(max(EARLY * self.ticks, self.least), self.most)} ticks before the morning"
+                return f"{needs}: requested {min(max(EARLY * self.ticks, self.least), self.most)} ticks before morning"
             case _:
                 return f"{needs}: fits"
 
@@ -66,7 +66,7 @@ class KindFit(msgspec.Struct, frozen=True, kw_only=True):
 def pace_fit(settings: Settings, known: Latencies, *, tick_rate: float, agents: int) -> list[KindFit]:
     """Return the fit of each kind that calls a model."""
     rules = rules_of(settings, kinds(), no_brief)
-    found = []
+    fits = []
     for kind in rules.kinds:
         model = rules.models_of(kind.name)[0]
         if not model or kind.name in rules.disabled:
@@ -77,7 +77,7 @@ def pace_fit(settings: Settings, known: Latencies, *, tick_rate: float, agents: 
         need = None if known.is_assumed(model) else known.need(kind.name, model, max(0, ahead))
         verdict = _verdict(known, kind.name, model, ahead, need, most, bounds is None)
         seconds = None if need is None else need / tick_rate
-        found.append(
+        fits.append(
             KindFit(
                 kind=kind.name,
                 model=model,
@@ -89,7 +89,7 @@ def pace_fit(settings: Settings, known: Latencies, *, tick_rate: float, agents: 
                 on_denied=kind.on_denied,
             )
         )
-    return found
+    return fits
 
 
 def known_before(settings: Settings, usual: Mapping[str, float], tick_rate: float) -> Latencies:
@@ -104,22 +104,22 @@ def known_before(settings: Settings, usual: Mapping[str, float], tick_rate: floa
     return known
 
 
-def fit_lines(found: Sequence[KindFit], tick_rate: float) -> list[str]:
-    """Return a heading and a line for each kind; no lines without kinds."""
+def fit_lines(fits: Sequence[KindFit], tick_rate: float) -> list[str]:
+    """Return a heading and a line for each kind; without kinds, no lines."""
     return (
-        [f"At {tick_rate:g} ticks a second nearly every answer arrives within:", *(f"  {one.line()}" for one in found)]
-        if found
+        [f"At {tick_rate:g} ticks a second nearly every answer arrives within:", *(f"  {fit.line()}" for fit in fits)]
+        if fits
         else []
     )
 
 
 def is_paced(settings: Settings) -> bool:
-    """Return whether a run with these settings calls models at a real pace without waiting for them."""
+    """Return whether a run with these settings has a pace, calls models and does not wait for them."""
     return settings.llm == "openai" and settings.tick_rate is not None and settings.wait_seconds() == 0
 
 
 def paced_lines(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[str]:
-    """Return the lines that a paced run prints at its start; no lines for another run."""
+    """Return the lines that a paced run prints at its start; other runs print none."""
     return fit_lines(_fit_of_run(settings, known, agents, usual), settings.tick_rate or 0)
 
 
@@ -127,9 +127,9 @@ def tell_unfit_kinds(run: str, tick: int, settings: Settings, known: Latencies, 
     """Log a warning for each kind whose results are late in a paced run."""
     if not is_paced(settings):
         return
-    for one in _fit_of_run(settings, known, agents, usual_seconds(client)):
-        if one.verdict in UNFIT:
-            log.warning("pace.unfit", run=run, tick=tick, said=one.line(), then=ADVICE)
+    for fit in _fit_of_run(settings, known, agents, usual_seconds(client)):
+        if fit.verdict in UNFIT:
+            log.warning("pace.unfit", run=run, tick=tick, said=fit.line(), then=ADVICE)
 
 
 def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Finding]:
@@ -137,10 +137,9 @@ def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Fin
     if not is_paced(settings) or settings.tick_rate is None:
         return
     known = known_before(settings, usual_seconds(client), settings.tick_rate)
-    found = pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
-    said = "; ".join(one.line() for one in found)
-    wrong = [one for one in found if one.verdict in UNFIT]
-    yield warning("pace", said, ADVICE) if wrong else ok("pace", said)
+    fits = pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
+    lines = "; ".join(fit.line() for fit in fits)
+    yield warning("pace", lines, ADVICE) if any(fit.verdict in UNFIT for fit in fits) else ok("pace", lines)
 
 
 def _fit_of_run(settings: Settings, known: Latencies, agents: int, usual: Mapping[str, float]) -> list[KindFit]:

@@ -36,7 +36,7 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
 
     Raises:
         ConfigurationError: when no server can be started or reached, the server might evict a run's keys, the broker
-            is a cluster, or a RabbitMQ that is away or refuses the login.
+            is a Redis cluster, or RabbitMQ does not answer or refuses the login.
     """
     keeper: ServerKeeper | None = None
     if settings.embedded:
@@ -52,8 +52,8 @@ def open_processes(settings: Settings, resources: ExitStack) -> Processes:
     publisher = Publisher(settings)
     resources.callback(publisher.close)
     port = settings.metrics_port
-    theirs = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
-    pool = resources.enter_context(WorkerPool(theirs, settings.workers)) if settings.workers else None
+    of_workers = settings if port is None else settings.model_copy(update={"metrics_port": port + 1})
+    pool = resources.enter_context(WorkerPool(of_workers, settings.workers)) if settings.workers else None
 
     def server_given_up() -> bool:
         return keeper is not None and keeper.given_up

@@ -1,6 +1,6 @@
 """Jobs that no model answered: warnings during a run, and sentences that explain why.
 
-The jobs are counted as ticks are committed, so that a host that leaves after an error needs no further read.
+They are counted at each commit, so a host that leaves after an error needs no further read.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ from cogitate.workers.gate.endpoint_reports import WHAT_TO_CHECK
 from cogitate.workers.llm.replies.failures import STATUS
 from cogitate.workers.llm.requests.address import servers_of
 
-#: Failures that are reported immediately. Any other may be one slow call or one forbidden prompt, which the report of
-#: what was set aside covers.
+#: Failures to warn of immediately. Any other may concern one slow call or one forbidden prompt, which the warning about
+#: an endpoint or model that the gate sets aside covers.
 AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK}) - {"forbidden"}
 
 log = structlog.get_logger()
 
 
 class EndpointWatch:
-    """Watches the ended jobs of a run for endpoints that do not answer.
+    """Finds endpoints that do not answer, from the ends of a run's jobs.
 
     Args:
         endpoints: model -> its endpoint.
-        said: pairs of endpoint and cause that were warned of already; new warnings are added.
+        warned: pairs of endpoint and cause already logged; the watch adds its own.
+        clock: returns the run's clock, for the times in warnings.
     """
 
     def __init__(
-        self, run: str, endpoints: Mapping[str, str], said: set[tuple[str, str]], clock: Callable[[], Clock]
+        self, run: str, endpoints: Mapping[str, str], warned: set[tuple[str, str]], clock: Callable[[], Clock]
     ) -> None:
         self._run = run
-        self._clock = clock  # of the run, by which warnings tell the time
+        self._clock = clock
         self._endpoints = endpoints
-        self._said = said
+        self._warned = warned
         self._shortfalls: Shortfalls = {}
-        self._since = 0  # the first tick examined
-        self._tick = 0  # the last
+        self._since = 0  # the first examined tick
+        self._tick = 0  # the last examined tick
 
     def committed(self, tick: int, outcome: FinishedTick, _seconds: float) -> None:
         """Examine the jobs that ended at a tick."""
@@ -59,11 +60,11 @@ class EndpointWatch:
             why = opened_by or note.failure
             if why == "real_day_spent":
                 then = "today's limit has no room for this call; smaller ones may still pass until 00:00 UTC"
-                self._say("real_day.spent", "", why, tick, then)
+                self._warn_once("real_day.spent", "", why, tick, then)
             elif opened_by or why in AT_ONCE or why == "breaker_open":
                 endpoint = self._endpoints.get(note.model, "")
                 then = "jobs go to their heuristic until it answers"
-                self._say("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
+                self._warn_once("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
 
     def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
         """Warn of each endpoint that left jobs without an answer, with the ticks and the number of jobs by kind."""
@@ -73,37 +74,37 @@ class EndpointWatch:
             for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
                 log.warning("models.unanswered", run=self._run, tick=self._tick, said=line, since=self._since)
 
-    def _say(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
-        if (endpoint, why) in self._said:
+    def _warn_once(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
+        if (endpoint, why) in self._warned:
             return
-        self._said.add((endpoint, why))
+        self._warned.add((endpoint, why))
         log.warning(event, run=self._run, **({"endpoint": endpoint} if endpoint else {}), why=why, tick=tick, then=then)
 
 
 def watch_endpoints(
     settings: Settings,
     run: str,
-    said: set[tuple[str, str]],
+    warned: set[tuple[str, str]],
     clock: Callable[[], Clock],
     log_warnings: bool,
     resources: ExitStack,
 ) -> EndpointWatch:
-    """Return a watch on the endpoints of the settings, which logs shortfalls at the end if `log_warnings`."""
-    watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, said, clock)
+    """Return a watch on the settings' endpoints; if `log_warnings`, it logs the shortfalls when `resources` closes."""
+    watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, warned, clock)
     resources.callback(lambda: watch.tell_shortfalls(servers_of(settings)) if log_warnings else None)
     return watch
 
 
-#: Behaviour of an endpoint by class of failure; the endpoint precedes it in the sentence.
+#: Predicates of sentences about an endpoint, by class of failure.
 _ENDPOINT = {
     "connection": "could not be reached, or broke off its answers",
     "dns": "could not be found: its host's name has no address",
     "tls": "could not be reached over a trusted TLS connection",
     "proxy": "could not be reached: the proxy refused the worker",
     "blocked": "could not be reached: something on the way answered in its place",
-    "timeout": "gave no complete answer before the deadline of jobs",
+    "timeout": "gave no complete answer before the jobs' deadlines",
     "server": f"failed (status {STATUS['server']})",
-    "overloaded": f"was overloaded or not available (status {STATUS['overloaded']})",
+    "overloaded": f"was overloaded or unavailable (status {STATUS['overloaded']})",
     "rate_limited": f"limited the rate (status {STATUS['rate_limited']})",
     "conflict": f"reported a conflict (status {STATUS['conflict']})",
     "auth": "refused the key",
@@ -125,24 +126,24 @@ _NOT_CALLED = {
     "stopping": "The worker was stopped",
     "asking_failed": "The worker failed during the call; its log has job.asking_failed",
     "no_time": "The deadline of a job passed, or left too little time, before its request was sent",
-    "prompt_too_long": "The prompt was too long for what was reserved, even without memories",
+    "prompt_too_long": "The prompt was longer than the reservation allows, even without memories",
 }
 _NO_USE = "gave no usable answer"
 
 
 class _Cause(NamedTuple):
-    """A cause that left jobs without an answer."""
+    """A cause for which jobs had no answer."""
 
     endpoint: str
-    model: str  # only if the model itself is the cause
+    model: str  # "" unless the model itself is the cause
     why: str  # class of the failure; "": an unusable answer
 
 
 def format_failure(failure: str) -> str:
-    """Return the predicate of a sentence about a class of failure."""
+    """Return a class of failure as a clause, such as "the endpoint refused the key"."""
     if failure in _NOT_CALLED:
-        said = _NOT_CALLED[failure]
-        return said[0].lower() + said[1:] if said.startswith("The ") else said
+        sentence = _NOT_CALLED[failure]
+        return sentence[0].lower() + sentence[1:] if sentence.startswith("The ") else sentence
     if failure in OF_KINDS:
         return "the kind's own code failed"
     return f"the endpoint {_ENDPOINT[failure]}" if failure in _ENDPOINT else f"the model {_NO_USE}"
@@ -152,40 +153,40 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
     """Yield a sentence for each cause, with its first and last tick and the jobs that used their heuristic.
 
     Args:
-        servers: the addresses of the endpoints, where known.
+        servers: endpoint -> its address, if known.
     """
     causes: dict[_Cause, list[ShortfallLine]] = {}
-    for one in shortfalls:
-        causes.setdefault(_cause(one), []).append(one)
-    for cause, found in causes.items():
-        first, last = min(found, key=lambda one: one.first), max(found, key=lambda one: one.last)
+    for shortfall in shortfalls:
+        causes.setdefault(_cause(shortfall), []).append(shortfall)
+    for cause, group in causes.items():
+        first, last = min(group, key=lambda each: each.first), max(group, key=lambda each: each.last)
         kinds: Counter[str] = Counter()
-        for one in found:
-            kinds.update(one.kinds)
+        for shortfall in group:
+            kinds.update(shortfall.kinds)
         when = f"at {_moment(first.first, first.first_minute)}"
         if last.last > first.first:
             when = f"first {when}, last at {_moment(last.last, last.last_minute)}"
         jobs = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
         line = f"{_subject(cause, servers)} {when}. Heuristic results: {kinds.total():,} ({jobs})"
         if cause.why:
-            unasked = sum(one.jobs for one in found if one.because)
+            unasked = sum(shortfall.jobs for shortfall in group if shortfall.because)
             line += f"; the breaker was already open for {unasked:,} of them" if unasked else ""
         else:
             classes: Counter[str] = Counter()
-            for one in found:
-                classes[one.failure] += one.jobs
+            for shortfall in group:
+                classes[shortfall.failure] += shortfall.jobs
             line += f"; faults: {', '.join(f'{_named(name)} {count:,}' for name, count in sorted(classes.items()))}"
         check = WHAT_TO_CHECK.get(cause.why)
         yield line + (f". Look: {check}" if check else "")
 
 
-def _cause(one: ShortfallLine) -> _Cause:
-    why = one.because or one.failure
+def _cause(shortfall: ShortfallLine) -> _Cause:
+    why = shortfall.because or shortfall.failure
     if why in _NOT_CALLED:
         return _Cause("", "", why)
     if why == "model_missing":
-        return _Cause(one.endpoint, one.model, why)
-    return _Cause(one.endpoint, "", why) if why in _ENDPOINT else _Cause("", one.model, "")
+        return _Cause(shortfall.endpoint, shortfall.model, why)
+    return _Cause(shortfall.endpoint, "", why) if why in _ENDPOINT else _Cause("", shortfall.model, "")
 
 
 def _subject(cause: _Cause, servers: Mapping[str, str]) -> str:

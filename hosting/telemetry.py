@@ -1,4 +1,4 @@
-"""The host's spans of each job: the tick that requested it, and the boundary at which it ended."""
+"""The host's spans for each job: the tick that requested it, and the boundary at which it ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class JobSpans:
         """Export the spans of the jobs that a tick requested and ended.
 
         Args:
-            seconds: of the host's own work on the tick.
+            seconds: duration of the host's own work on the tick.
         """
         ended = time.time_ns()
         began = ended - round(seconds * 1e9)
@@ -64,6 +64,6 @@ class JobSpans:
             "cogitate.attempts": note.attempts,
         }
         error = ""
-        if end.reason in REASONS and end.end != "stale":  # of a stale job the failure is a precondition
+        if end.reason in REASONS and end.end != "stale":  # a stale job's `failure` is a precondition
             error = failure_class(note.failure) if note.failure else end.reason
         self._telemetry.add_end(trace, f"end {end.key.kind}", attributes, began, ended, error)

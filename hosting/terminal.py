@@ -1,7 +1,7 @@
-"""A console that keeps texts of a run from controlling the terminal.
+"""A console that keeps a run's texts from controlling the terminal.
 
-Memories, profiles and answers of models are untrusted. They may contain escape sequences that clear the screen or set
-its title, characters that reverse the direction of text, and Rich markup.
+Memories, profiles and model answers are untrusted. They may contain escape sequences that clear the screen or set its
+title, characters that reverse the direction of text, and Rich markup.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from cogitate.memory.language.hidden_characters import visible_json as visible_j
 
 
 class Terminal(Console):
-    """A console that prints strings without markup, colours or line breaks of its own, with hidden characters escaped.
+    """A console that escapes hidden characters, and adds no markup, colours or line breaks to strings.
 
     Args:
-        how: further arguments of `Console`.
+        options: further arguments of `Console`.
     """
 
-    def __init__(self, *, stderr: bool = False, **how: Any) -> None:
-        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, **how)
+    def __init__(self, *, stderr: bool = False, **options: Any) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False, highlight=False, **options)
 
-    def print(self, *objects: Any, **how: Any) -> None:
-        """Print texts as whole lines, so that a user can copy them, and tables within the terminal's width."""
-        how.setdefault("soft_wrap", all(isinstance(one, str | Text) for one in objects))
-        super().print(*objects, **how)
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print texts without wrapping, so that a user can copy them, and tables within the terminal's width."""
+        options.setdefault("soft_wrap", all(isinstance(item, str | Text) for item in objects))
+        super().print(*objects, **options)
 
-    def render_str(self, text: str, **how: Any) -> Text:
+    def render_str(self, text: str, **options: Any) -> Text:
         """Convert a string to `Text`, escaped before a table measures its width."""
-        return super().render_str(visible(text), **how)
+        return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield escaped segments, including those of a `Text` that a caller built from a string."""

@@ -1,4 +1,4 @@
-"""The rules, facts and budget view that follow from a run's settings, also where a fork changes these in mid run."""
+"""The rules, facts and budget view that follow from a run's settings, including those that a fork changes later."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from cogitate.tasks.registry import kinds
 
 
 def terms_of(settings: Settings, given: Arguments, conditions: Conditions | None = None) -> Terms:
-    """Return what follows from the settings of a run.
+    """Derive a run's terms from its settings.
 
     Args:
-        conditions: that begin to hold; None: the run has the constants of its first tick.
+        conditions: the conditions that begin now; None: the facts stay those of the first tick.
     """
 
     def facts(before: Facts) -> Facts:
@@ -34,10 +34,10 @@ def terms_of(settings: Settings, given: Arguments, conditions: Conditions | None
 
 
 def later_terms(over: Settings, given: Arguments) -> TermsOf:
-    """Return the function that makes terms of later conditions.
+    """Return a function that derives the terms of later conditions.
 
     Args:
-        over: the settings of this machine.
+        over: this machine's settings, for all that a run does not keep.
     """
     return lambda conditions: terms_of(settings_under(conditions, over), given, conditions)
 
@@ -47,6 +47,7 @@ def settings_under(conditions: Conditions, over: Settings) -> Settings:
 
 
 def settings_of_run(store: RunStore, settings: Settings) -> list[Settings]:
-    """Return the settings that a run has, now and later, if they are known."""
+    """Return a run's present settings, then those of each later condition of a fork."""
     origin = origin_of(store)
-    return [settings, *(settings_under(one, settings) for one in (origin.conditions[1:] if origin is not None else ()))]
+    later = origin.conditions[1:] if origin is not None else ()
+    return [settings, *(settings_under(conditions, settings) for conditions in later)]

@@ -1,8 +1,8 @@
 """Hands a loop's ticks to its host: one by one, each as a block, or to asyncio.
 
-In asyncio the same iterator is advanced in a thread, so that the event loop never blocks. If a task is cancelled while
-it awaits a tick, the thread goes on, and the next request gets that tick. At the end of the loop's block the thread
-stops, and a tick that was not handed over never happened.
+For asyncio, a thread advances the iterator, so that the event loop never blocks. If a task is cancelled while it awaits
+a tick, the thread continues, and the next request gets that tick. The end of the loop's block stops the thread and
+discards a tick that no task has received.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cogitate.scheduler.tick.tick_iterator import Tick
 
 
 def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick | None]:
-    """Return a function that hands over the next tick, None after the last; before the first it calls `begin`."""
+    """Return a function that returns the next tick, or None after the last. Its first call calls `begin`."""
     ticks: Iterator[Tick] | None = None
 
     def advance() -> Tick | None:
@@ -27,14 +27,14 @@ def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick 
         begun = iter(loop)  # raises if the loop has ended
         if ticks is None:
             begin()
-            ticks = begun  # kept, so that the loop knows the holder of its tick
+            ticks = begun  # kept, since the loop asks whether the holder of its tick still exists
         return next(ticks, None)
 
     return advance
 
 
 class TickBlock:
-    """The block of one tick, for hosts that own their loop. Its end commits the tick; an error discards it."""
+    """The block of one tick, for hosts with a loop of their own. Its end commits the tick; an error discards it."""
 
     def __init__(self, loop: RunLoop, advance: Callable[[], Tick | None]) -> None:
         self._loop = loop
@@ -67,7 +67,7 @@ class AsyncTicks:
         self._advance = advance
         self._thread: ThreadPoolExecutor | None = None
         self._next: Future[Tick | None] | None = None  # not handed over yet
-        self._waiting: asyncio.Task[Any] | None = None  # requests for the next tick
+        self._waiting: asyncio.Task[Any] | None = None  # awaits the next tick
         self.handed = 0  # the number of the newest tick that a task received
 
     def __aiter__(self) -> AsyncTicks:
@@ -89,7 +89,7 @@ class AsyncTicks:
         task, other = asyncio.current_task(), self._waiting
         if other is not None and not (other.done() or other.cancelling()):
             raise UsageError(
-                f"run {self._loop.ledger.run!r}: task {other.get_name()!r} waits for the next tick already: let one "
+                f"run {self._loop.ledger.run!r}: task {other.get_name()!r} already waits for the next tick: let one "
                 "task iterate and pass the ticks on, for example in an asyncio.Queue"
             )
         if self._next is None:
@@ -126,7 +126,7 @@ class AsyncTicks:
 
 
 def retrieve_error(waiting: asyncio.Future[Any]) -> None:
-    """Retrieve the error of a future that is raised elsewhere, so that asyncio does not report it."""
+    """Mark a future's error as retrieved: it is raised elsewhere, and asyncio would also log it."""
     if not waiting.cancelled():
         waiting.exception()
 

@@ -1,4 +1,4 @@
-"""The public tick loop: opens a run with its server and its workers, hands out its ticks, and stops what it started."""
+"""The public tick loop: opens a run with its server and workers, hands out its ticks, and stops what it started."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ from cogitate.workers.telemetry import exporting
 if TYPE_CHECKING:
     from cogitate.hosting.services import Processes
 
-PATIENT = 15.0  # if boundaries wait at least this many seconds for results, they may wait for workers to start too
+PATIENT = 15.0  # if boundaries wait at least this many seconds for results, that covers the start of the workers too
 
 
 class TickLoop(BodyCalls):
@@ -86,20 +86,20 @@ class TickLoop(BodyCalls):
         locations: the places that plans may name.
         brief: returns the facts about an owner that its jobs receive: {"location": …, "status": {…}}.
         tier_of: returns the tier of a request, "routine" or "strong", given its owner's present state; by default
-            plans, urgent requests and reflections on decisive memories get the strong one.
+            plans, urgent requests and reflections on decisive memories are "strong".
         event_types: rules for the host's types of events, in addition to the built-in ones.
-        ticks: the number of ticks of the run; None: until the body breaks.
+        ticks: the number of ticks of the run; None: the run continues until the body breaks.
         start_minute: game time of tick 0, in total minutes.
         exist: "create" a run, which must not exist; "resume" it if it exists, with the settings that it keeps, or
             create it; or "replace" it, which deletes it with all its memories.
         world: how the world of a resumed run continues. "repeat": it repeats the ticks since its last checkpoint.
             "present": it keeps its present state and continues with the tick after the last committed one.
-        take_over: take the run from an active host too; that host is fenced and stops.
+        take_over: take the run even from an active host, which is then fenced and stops.
         describe: strings to keep with a new run, such as the host's arguments; `description_of` reads them.
         inline: use no server and no processes: jobs run immediately in this process, on an in-memory Redis.
         client: inline only: a Redis client to use instead of one in memory.
         log_warnings: log kinds that are too slow for the pace at the start, and endpoints that fail during the run.
-        watchers: functions that are called after each commit, with the tick, what it decided and its seconds.
+        watchers: functions to call after each commit, with the tick, its outcome and its seconds.
         fork: the source of a new run, on this server or in a capsule, and the last tick to repeat, as
             `Fork(run="town", tick=720)`. Up to that tick the host must act as it did in the source, whose settings the
             new run keeps.
@@ -138,7 +138,7 @@ class TickLoop(BodyCalls):
         fork: Fork | None = None,
         resume: None = None,
     ) -> None:
-        ours = logs.quiet()
+        logs_are_ours = logs.quiet()
         given = Arguments(
             run=run,
             owners=owners,
@@ -154,14 +154,14 @@ class TickLoop(BodyCalls):
             client=client,
         )
         settings = given.settings
-        if ours:
+        if logs_are_ours:
             logs.follow(settings)
         in_memory = inline and given.client is None
         check_opening(exist=exist, world=world, take_over=take_over, in_memory=in_memory, fork=fork, resume=resume)
         check_spending(settings)
         if not isinstance(watchers, Sequence) or not all(map(callable, watchers)):
             raise InputError(
-                f"watchers is {quoted(watchers)}: give functions of a tick, what it decided and its seconds"
+                f"watchers is {quoted(watchers)}: give a list of functions of a tick, its outcome and its seconds"
             )
         if exist != "resume":  # an existing run keeps its prices
             check_prices(settings)
@@ -170,8 +170,8 @@ class TickLoop(BodyCalls):
         check_limits(settings, kinds())
         check_cadences(settings, kinds())
         check_models(settings, kinds())
-        asks_here = inline or settings.workers > 0  # otherwise other machines need the key and the endpoint
-        if asks_here:
+        starts_workers = inline or settings.workers > 0  # otherwise only other machines need the key and the endpoint
+        if starts_workers:
             check_model(settings)
         self._resources = ExitStack()
         telemetry = exporting.start("cogitate-host")
@@ -183,7 +183,7 @@ class TickLoop(BodyCalls):
                 client, publish, pool = *open_inline(given.client, settings, self._resources), None
             else:
                 client, publish, settings, pool, server_given_up = self._open_processes(settings)
-                while_opening.enter_context(retrying(client))  # until the run's first tick, no outage is waited for
+                while_opening.enter_context(retrying(client))  # a loop waits for an outage to end; its opening does not
             ledger, resumed = open_run(
                 client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe, fork=fork
             )
@@ -197,17 +197,17 @@ class TickLoop(BodyCalls):
             unused: list[str] = []
             if resumed or fork is not None:
                 settings, unused = resumed_settings(ledger, settings)
-            ever = settings_of_run(ledger.store, settings)
-            if asks_here:
-                for one in ever:
-                    check_model(one)
-            asked = {model.endpoint for one in ever for model in one.asked_models()}
-            doubtful = unreachable_endpoints(client, asked)
+            present_and_later = settings_of_run(ledger.store, settings)
+            if starts_workers:
+                for each in present_and_later:
+                    check_model(each)
+            endpoints = {model.endpoint for each in present_and_later for model in each.asked_models()}
+            unreachable = unreachable_endpoints(client, endpoints)
             readiness = None
-            if doubtful or not inline:
+            if unreachable or not inline:
                 from cogitate.workers.processes.readiness import Readiness
 
-                readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=doubtful, pool=pool)
+                readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=unreachable, pool=pool)
             watching: list[Watcher] = [*watchers]
             if settings.metrics_port is not None:
                 from cogitate.hosting.metrics import serve_metrics
@@ -219,12 +219,12 @@ class TickLoop(BodyCalls):
 
                 watching.append(JobSpans(telemetry, ledger).committed)
                 self._resources.callback(telemetry.flush)
-            if any(one.llm == "openai" for one in ever):
+            if any(each.llm == "openai" for each in present_and_later):
                 from cogitate.hosting.shortfalls import watch_endpoints
 
-                said = readiness.unreachable if readiness is not None else set()
-                clock = lambda: self._loop.state.facts.clock  # noqa: E731 - the loop is made below
-                watching.append(watch_endpoints(settings, run, said, clock, log_warnings, self._resources).committed)
+                warned = readiness.unreachable if readiness is not None else set()
+                clock = lambda: self._loop.state.facts.clock  # noqa: E731 - the loop is created below
+                watching.append(watch_endpoints(settings, run, warned, clock, log_warnings, self._resources).committed)
             terms = terms_of(settings, given)
             self._loop = RunLoop(
                 ledger,
@@ -256,14 +256,16 @@ class TickLoop(BodyCalls):
                 if prior.tick_rate != self.state.latencies.prior.tick_rate:
                     self.state.latencies.begin_anew(prior)
             self.settings = settings
-            self.pool = pool  # a load test stops the workers before it reads what they have spent
+            self.pool = pool  # a load test stops the workers before it reads their spending
             self._log_warnings = log_warnings
-            named = self.state.facts.embeddings
-            self._similarity = KeptSimilarity(RunVectors(ledger.store, run, named.model)) if named is not None else None
+            embeddings = self.state.facts.embeddings
+            self._similarity = (
+                KeptSimilarity(RunVectors(ledger.store, run, embeddings.model)) if embeddings is not None else None
+            )
             advance = one_by_one(self._loop, lambda: iter(self))
             self._block = TickBlock(self._loop, advance)
             self._async_ticks = AsyncTicks(self._loop, advance)
-            self._unused = unused  # by a resumed run, or a fork; its first tick tells them
+            self._unused = unused  # settings and arguments that a resumed run or a fork ignores, for its first warning
             if resumed:
                 self._unused = [*unused, *unused_arguments(self.state, given, description_of(client, run))]
             tell_strangers(self.state, settings, given.owners)
@@ -279,7 +281,7 @@ class TickLoop(BodyCalls):
             self._resources = self._resources.pop_all()
 
     def _expect_joins(self) -> None:
-        """Warn of no given owner that a resumed run does not know: an adapter joins its present ones in the body."""
+        """Do not warn of owners that a resumed run lacks, since an adapter joins them in the body."""
         self._unused = [name for name in self._unused if not name.startswith(UNUSED_OWNER)]
 
     def _open_processes(self, settings: Settings) -> Processes:
@@ -312,7 +314,7 @@ class TickLoop(BodyCalls):
             self._readiness.wait(lambda: self.stopping, for_workers=for_workers)
 
     def __aiter__(self) -> AsyncTicks:
-        """Iterate over the ticks in asyncio: the same ticks, while other tasks run between them.
+        """Iterate over the ticks in asyncio, where other tasks run between them.
 
         `brief`, `tier_of` and `watchers` run in a separate thread. A cancelled task may iterate again; the end of
         `async with loop:` leaves the run, which can be resumed.
@@ -320,7 +322,7 @@ class TickLoop(BodyCalls):
         return self._async_ticks
 
     def next_tick(self) -> TickBlock:
-        """Return the block of the next tick, for hosts that own their loop: `with loop.next_tick() as tick:`.
+        """Return the block of the next tick, for hosts with a loop of their own: `with loop.next_tick() as tick:`.
 
         The end of the block commits the tick; an error in it discards the tick and leaves the run.
 
@@ -339,8 +341,8 @@ class TickLoop(BodyCalls):
     def close(self, *, commit: bool = True) -> None:
         """Leave the run, and stop what this loop started. The run stays in the data folder, to resume or replay.
 
-        Commits an open tick, since its body has ended. With `commit=False`, or while an error from the body is being
-        handled, discards it instead, as after an error in the `with` block.
+        An open tick is committed, since its body has ended. It is discarded with `commit=False`, and while an error of
+        the body is handled, as an error in the `with` block discards it.
 
         Raises:
             Fenced, LedgerUnavailable: when the open tick cannot be committed; the processes stop anyway.
@@ -367,7 +369,7 @@ class TickLoop(BodyCalls):
             self._async_ticks.end()
             self._loop.abandon()
         finally:
-            # After an error, do not wait for jobs in flight; those that cannot report stay charged in full.
+            # After an error, do not wait for jobs in flight: those that cannot report stay charged in full.
             self._resources.__exit__(kind, error, trace)
 
     async def __aenter__(self) -> Self:

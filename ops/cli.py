@@ -1,7 +1,7 @@
 """The command line of `cogitate`: finds a command by its name.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 a run or a verification failed, 2 the command
-or the configuration cannot be used, 130 and 143 stopped by Ctrl-C or SIGTERM.
+or the configuration is invalid, 130 and 143 stopped by Ctrl-C or SIGTERM.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from typer.core import TyperGroup
 
 from cogitate.ops.option_groups import ungrouped
 
-WIDEST = 10_000  # the most columns or lines of a terminal; libraries accept any number in the variables
+WIDEST = 10_000  # the most columns or lines of a terminal; libraries accept any number in COLUMNS and LINES
 
 
 def prepare_streams() -> None:
-    """Replace closed streams by null streams, and let the others escape characters that their encoding lacks.
+    """Replace closed standard streams by the null device; make the others escape characters that they cannot encode.
 
-    Drop an impossible width or height of the terminal.
+    Unset COLUMNS and LINES if they hold an impossible size of the terminal.
     """
-    for size in ("COLUMNS", "LINES"):
-        told = os.environ.get(size, "")
-        if not (told.isascii() and told.isdigit() and len(told) <= 5 and 0 < int(told) <= WIDEST):
-            os.environ.pop(size, None)
+    for name in ("COLUMNS", "LINES"):
+        size = os.environ.get(name, "")
+        if not (size.isascii() and size.isdigit() and len(size) <= 5 and 0 < int(size) <= WIDEST):
+            os.environ.pop(name, None)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
-            _open_on_nothing(number)
+            _open_null(number)
             setattr(sys, name, open(number, "r+" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
         elif number and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def leave_streams() -> None:
-    """Discard unwritten output, which the interpreter would try to flush again and report with a traceback."""
+    """Flush the output, and discard what cannot be written: the interpreter would try again and print a traceback."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
             stream.flush()
         except (OSError, ValueError):  # full, closed by its reader, or closed here
-            _open_on_nothing(number)
+            _open_null(number)
 
 
-def _open_on_nothing(number: int) -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    if nothing != number:
-        os.dup2(nothing, number)
-        os.close(nothing)
+def _open_null(number: int) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    if null != number:
+        os.dup2(null, number)
+        os.close(null)
 
 
 class Command(NamedTuple):
@@ -235,14 +235,14 @@ class _LazyCommands(Mapping[str, object]):
         command = COMMANDS[name]
         module = import_module(f"cogitate.ops.{command.module}")
         passing_on = {"allow_extra_args": True, "ignore_unknown_options": True}
-        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        alone.command(
+        single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        single.command(
             name,
-            epilog="\n\n".join([*(f"Example: {one}" for one in command.examples), getattr(module, "NOTES", "")]),
+            epilog="\n\n".join([*(f"Example: {line}" for line in command.examples), getattr(module, "NOTES", "")]),
             context_settings=passing_on if command.passes_on else None,
             rich_help_panel=_GROUP_OF[name],
         )(ungrouped(getattr(module, command.function)))
-        return typer.main.get_command(alone)
+        return typer.main.get_command(single)
 
     def __iter__(self) -> Iterator[str]:
         return iter(COMMANDS)
@@ -298,7 +298,7 @@ def main() -> None:
     try:
         _check_moved(sys.argv[1:])
         code = app(standalone_mode=False)
-        sys.stdout.flush()  # errors are reported from here on
+        sys.stdout.flush()  # here, where an error is reported
     except BrokenPipeError:  # the reader has closed the pipe, as in `… | head`
         code = 1
     except Exception as error:

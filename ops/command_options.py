@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they name: the settings and the state."""
+"""Options that several commands share, and the settings and state that they select."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from cogitate.scheduler.inspection.job_records import JobQuery, JobState
 from cogitate.scheduler.ledger.connect import PATIENCE, check_soon, connect_to_read
 from cogitate.workers.processes.embedded import EmbeddedServer
 
-CAPSULE = ".capsule"  # ends the name of a file that stands for its run
+CAPSULE = ".capsule"  # suffix of a capsule's file, which a command may read in place of a run
 
 
 def is_capsule(name: str) -> bool:
-    """Return whether the name of a run stands for a file."""
+    """Return whether a user named a capsule's file in place of a run."""
     return name.endswith(CAPSULE)
 
 
 def of_server(run: str) -> str:
-    """Return the name of a run, once it is not that of a file.
+    """Return the name of a run on the server.
 
     Raises:
-        InputError: naming the commands that read a file.
+        InputError: when it names a file; the message lists the commands that read files.
     """
     if is_capsule(run):
         raise InputError(
@@ -103,13 +103,16 @@ class JobFilters:
     ] = None
     model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="The model that was asked.")] = None
     worker: Annotated[
-        str | None, typer.Option("--worker", metavar="WORKER", help="The worker that has it, or returned its result.")
+        str | None,
+        typer.Option("--worker", metavar="WORKER", help="The worker that holds the job, or returned its result."),
     ] = None
     first: Annotated[
         int | None,
-        typer.Option("--from", min=0, metavar="TICK", help="The first tick of its end, or of an open job's request."),
+        typer.Option(
+            "--from", min=0, metavar="TICK", help="The first tick of a job's end, or of an open job's request."
+        ),
     ] = None
-    last: Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help="The last tick of the same.")] = None
+    last: Annotated[int | None, typer.Option("--to", min=0, metavar="TICK", help="The last such tick.")] = None
     minutes: Annotated[
         int | None, typer.Option("--minutes", min=1, metavar="N", help="Only the last N minutes of real time.")
     ] = None
@@ -120,10 +123,10 @@ class JobFilters:
 
 
 def read_settings(verbose: int | None = None, /, **flags: Any) -> Settings:
-    """Return the effective settings: flags override `COGITATE_*`, these override cogitate.toml, and that the defaults.
+    """Return the effective settings: flags override `COGITATE_*` variables, which override cogitate.toml and defaults.
 
     Args:
-        verbose: configure logging for so many -v; None: it is configured already.
+        verbose: the number of -v flags, to configure logging; None: logging is configured already.
 
     Raises:
         ConfigurationError: when a value is invalid, or a variable or the file cannot be read.
@@ -150,18 +153,18 @@ def check_limited(settings: Settings) -> None:
 
 def program_name() -> str:
     """Return the command that starts this program."""
-    called = Path(sys.argv[0])
-    if called.name != "cogitate":
+    script = Path(sys.argv[0])
+    if script.name != "cogitate":
         return f"{Path(sys.executable).name} -m cogitate.ops"
-    found = shutil.which("cogitate")
-    if found is not None and Path(found).absolute() == called.absolute():
+    on_path = shutil.which("cogitate")
+    if on_path is not None and Path(on_path).absolute() == script.absolute():
         return "cogitate"
-    here = os.path.relpath(called)
-    return here if not here.startswith("..") else str(called)
+    relative = os.path.relpath(script)
+    return relative if not relative.startswith("..") else str(script)
 
 
 def data_dir_option(settings: Settings) -> str:
-    """Return the option for a data folder other than the default, for commands that messages suggest."""
+    """Return the option for a data folder other than the default, for use in suggested commands."""
     return "" if settings.data_dir == Settings.model_fields["data_dir"].default else f" --data-dir {settings.data_dir}"
 
 

@@ -70,11 +70,11 @@ def error_message(error: Exception) -> ErrorMessage | None:
             )
         case RedisError():
             refuses = isinstance(error, ResponseError) and is_outage(error)
-            said = format_error(error) if refuses else f"stopped answering: {type(error).__name__}: {error}"
-            message = ErrorMessage(f"Redis {said}", FAILED)
+            failure = format_error(error) if refuses else f"stopped answering: {type(error).__name__}: {error}"
+            message = ErrorMessage(f"Redis {failure}", FAILED)
         case UnicodeEncodeError() if str(error.object) != _without_surrogates(str(error.object)):
             message = ErrorMessage(f"{quoted(error.object)} holds a byte that is not UTF-8: correct it", USAGE)
-        case FileNotFoundError() if not _is_anywhere():
+        case FileNotFoundError() if not _current_folder_exists():
             message = ErrorMessage("the current folder no longer exists: change to another", FAILED)
         case OSError():
             named = f"{error.filename}: " if error.filename else ""
@@ -88,7 +88,7 @@ def _without_surrogates(text: str) -> str:
     return text.encode("utf-8", "ignore").decode()
 
 
-def _is_anywhere() -> bool:
+def _current_folder_exists() -> bool:
     try:
         Path.cwd()
     except FileNotFoundError:

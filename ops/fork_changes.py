@@ -28,7 +28,7 @@ from cogitate.scheduler.journal.changes import (
 )
 
 LARGEST = 1_000_000  # bytes of a file
-TickOf = Callable[[str], int]  # of a tick or a game time as a user writes it
+TickOf = Callable[[str], int]  # converts a tick or a game time that a user wrote
 
 
 def read_set(text: str) -> SetLimit | SetSetting:
@@ -51,7 +51,7 @@ def read_set(text: str) -> SetLimit | SetSetting:
 
 
 def _value(text: str) -> Any:
-    """Return a value as `cogitate.toml` would hold it; a text needs no quotation marks."""
+    """Parse a value as in `cogitate.toml`, except that a text needs no quotation marks."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -83,16 +83,16 @@ def read_world(path: Path, tick_of: TickOf) -> tuple[WorldChange, ...]:
         raise ConfigurationError(f"{path} cannot be read as TOML: {error}") from error
     if unknown := sorted(tables.keys() - _READERS):
         raise InputError(f"{path}: there is no change {quoted(unknown[0])}; there are {', '.join(sorted(_READERS))}")
-    found: list[WorldChange] = []
+    read: list[WorldChange] = []
     for kind, changes in tables.items():
         for number, change in enumerate(changes if isinstance(changes, list) else [changes], 1):
             try:
                 if not isinstance(change, dict):
                     raise InputError(f"write [[{kind}]]")
-                found.append(_READERS[kind](_Fields(change, tick_of)))
+                read.append(_READERS[kind](_Fields(change, tick_of)))
             except InputError as error:
                 raise InputError(f"{path}, {kind} {number}: {error}") from error
-    return tuple(found)
+    return tuple(read)
 
 
 class _Fields:
@@ -106,18 +106,26 @@ class _Fields:
         self.tick = tick_of(str(at))
 
     def text(self, name: str, default: str | None = None) -> str:
-        """Return a text; without a default it must be there."""
-        found = self._fields.pop(name, default)
-        if not isinstance(found, str) or (default is None and not found):
-            raise InputError(f"{name} is {quoted(found)}: give a text")
-        return found
+        """Take a text; without a default it is required.
+
+        Raises:
+            InputError: for a missing or invalid value.
+        """
+        value = self._fields.pop(name, default)
+        if not isinstance(value, str) or (default is None and not value):
+            raise InputError(f"{name} is {quoted(value)}: give a text")
+        return value
 
     def rest(self) -> dict[str, Any]:
         """Return the fields that were not taken."""
         return self._fields
 
     def end(self) -> None:
-        """Refuse fields that were not taken."""
+        """Check that all fields were taken.
+
+        Raises:
+            InputError: naming a field that was not.
+        """
         if self._fields:
             raise InputError(f"there is no field {quoted(min(self._fields))}")
 

@@ -1,4 +1,4 @@
-"""Checks operators' requests before they are sent, from the command line and Flower's pages alike."""
+"""Checks operators' requests before the command line or Flower's pages send them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from cogitate.scheduler.steering.operators import MOST_WAITING, ControlOutcome
 from cogitate.scheduler.steering.throttle import KIND
 from cogitate.tasks.job import JobKey, split_job_id
 
-MOST_MATCHES = 1_000  # counted for a request to all jobs that match
+MOST_MATCHES = 1_000  # the most jobs examined for a request about all jobs that match
 RETRYABLE = ("late", "failed", "dead", "denied", "too_slow", "cancelled")
 
 
@@ -68,7 +68,7 @@ def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, aut
 
     Args:
         factor: share of the usual cadence; None: unchanged.
-        pin: keep the controller from changing it.
+        pin: keep the controller from changing the cadence.
         auto: return control to the controller.
 
     Raises:
@@ -126,26 +126,26 @@ def retry_request(job: JobRecord) -> Retry:
 
 
 def retry_requests(history: JobHistory, keys: Sequence[JobKey]) -> tuple[list[Retry], list[str]]:
-    """Return the requests to repeat jobs of one run, and why others of these jobs cannot be repeated.
+    """Return the requests to repeat jobs of one run, and the reasons why the other jobs cannot be repeated.
 
     Raises:
         JournalError: if the journal was altered.
     """
-    ended = {one.id.partition("/")[2]: one for one in history.ended(set(keys))}
-    found, faults = [], []
+    ended = {job.id.partition("/")[2]: job for job in history.ended(set(keys))}
+    requests, faults = [], []
     for key in keys:
         try:
-            found.append(retry_request(ended.get(key.text()) or history.find(key)))
+            requests.append(retry_request(ended.get(key.text()) or history.find(key)))
         except InputError as error:
             faults.append(str(error))
-    return found, faults
+    return requests, faults
 
 
 class RetryableMatches(NamedTuple):
     """The newest jobs that match a query, and the requests to repeat them."""
 
     found: int
-    more: bool  # whether older jobs were not looked at
+    more: bool  # whether there are older jobs, which were not examined
     retryable: int
     requests: list[Retry]  # newest first, at most `MOST_WAITING`
 
@@ -158,19 +158,19 @@ class RetryableMatches(NamedTuple):
 
 
 def retryable_matches(history: JobHistory, query: JobQuery) -> RetryableMatches:
-    """Return the newest jobs that match and can be repeated.
+    """Return the newest matching jobs, and the requests to repeat those that can be repeated.
 
     Raises:
         JournalError: if the journal was altered.
     """
     page = history.page(query, most=MOST_MATCHES)
-    retryable = [one for one in page.jobs if is_retryable(one)]
-    requests = [retry_request(one) for one in retryable[:MOST_WAITING]]
+    retryable = [job for job in page.jobs if is_retryable(job)]
+    requests = [retry_request(job) for job in retryable[:MOST_WAITING]]
     return RetryableMatches(len(page.jobs), page.older is not None, len(retryable), requests)
 
 
 class CancellableMatches(NamedTuple):
-    """The open jobs that match a query, and those of them that a request cancels."""
+    """The open jobs that match a query, and those of them that a request can cancel."""
 
     found: int
     cancellable: int
@@ -184,22 +184,22 @@ class CancellableMatches(NamedTuple):
 
 
 def cancellable_matches(history: JobHistory, query: JobQuery) -> CancellableMatches:
-    """Return the open jobs that match, and those of them that do not wait for their heuristics only."""
-    found = history.open(query)
-    keys = [one.id.partition("/")[2] for one in found if one.state != "held"]
-    return CancellableMatches(len(found), len(keys), keys[:MOST_CANCELLED])
+    """Return the open jobs that match, and those that can be cancelled: all but those that only await a heuristic."""
+    matching = history.open(query)
+    keys = [job.id.partition("/")[2] for job in matching if job.state != "held"]
+    return CancellableMatches(len(matching), len(keys), keys[:MOST_CANCELLED])
 
 
 def cancel_request(history: JobHistory, keys: Sequence[JobKey]) -> CancelJobs:
-    """Return the request to cancel jobs of one run. The host says which of them have ended meanwhile.
+    """Return the request to cancel jobs of one run. The host reports those that have ended meanwhile.
 
     Raises:
-        InputError: if there is no such job, or too many are named.
+        InputError: if a job does not exist, or there are too many.
         JournalError: if the journal was altered.
     """
     if len(keys) > MOST_CANCELLED:
         raise InputError(f"{len(keys):,} jobs cannot be cancelled at once: give at most {MOST_CANCELLED:,}")
-    known = {one.id.partition("/")[2] for one in history.open()}
+    known = {job.id.partition("/")[2] for job in history.open()}
     for key in keys:
         if key.text() not in known:
             history.find(key)
@@ -225,10 +225,10 @@ def format_control(control: Control) -> str:
 
 
 def format_outcome(outcome: ControlOutcome) -> str:
-    """Return the present outcome of a request."""
+    """Return the outcome of a request in words, as of now."""
     if outcome.state == "applied":
-        came_of = "as job " if isinstance(outcome.control, Retry) else ""
-        detail = f", {came_of}{outcome.detail}" if outcome.detail else ""
+        role = "as job " if isinstance(outcome.control, Retry) else ""
+        detail = f", {role}{outcome.detail}" if outcome.detail else ""
         return f"took effect at tick {outcome.tick:,}{detail}"
     if outcome.state == "refused":
         return f"refused at tick {outcome.tick:,}: {outcome.detail}"

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 
 def ungrouped(command: Callable[..., int]) -> Callable[..., int]:
-    """Return a command as Typer reads it: each group among its parameters is replaced by the options that it has."""
+    """Return a command as Typer reads it, with the options of each group in place of the group."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     options = list[Parameter]()
@@ -18,19 +18,20 @@ def ungrouped(command: Callable[..., int]) -> Callable[..., int]:
         if name in groups:
             types = get_type_hints(groups[name], include_extras=True)
             options += [
-                Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=types[one.name])
-                for one in fields(groups[name])
+                Parameter(option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=types[option.name])
+                for option in fields(groups[name])
             ]
         else:
             options.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
     def run(**given: Any) -> int:
-        made = {
-            name: group(**{one.name: given.pop(one.name) for one in fields(group)}) for name, group in groups.items()
+        grouped = {
+            name: group(**{option.name: given.pop(option.name) for option in fields(group)})
+            for name, group in groups.items()
         }
-        return command(**given, **made)
+        return command(**given, **grouped)
 
     run.__signature__ = Signature(options)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in options}
+    run.__annotations__ = {option.name: option.annotation for option in options}
     return run

@@ -24,11 +24,11 @@ from cogitate.scheduler.ledger.streams import load_streams
 
 What = Literal["memories", "jobs", "journal"]
 
-BATCH = 10_000  # rows of a group
+BATCH = 10_000  # rows of a Parquet row group
 
 Row = dict[str, Any]
 
-#: The columns of each table, with Arrow's names of their types; "[]": a list of them.
+#: The columns of each table, with the Arrow names of their types; "[]" marks a list.
 COLUMNS: dict[str, dict[str, str]] = {
     "memories": {
         "owner": "string",
@@ -99,7 +99,7 @@ def memory_rows(streams: Iterable[Stream]) -> Iterator[Row]:
 
 
 def job_rows(jobs: Iterable[JobRecord]) -> Iterator[Row]:
-    """Yield a row for each job; its calls, tokens and money are what all of its attempts spent."""
+    """Yield a row for each job; its calls, tokens and money are those of all its attempts."""
     for job in jobs:
         facts = {name: getattr(job, name) for name in COLUMNS["jobs"] if hasattr(job, name)}
         yield (
@@ -110,17 +110,16 @@ def job_rows(jobs: Iterable[JobRecord]) -> Iterator[Row]:
 
 
 def tick_rows(lines: Iterable[ReadLine]) -> Iterator[Row]:
-    """Yield a row for each tick; "core" is the whole line as JSON, the other numbers count what it lists."""
+    """Yield a row for each tick; "core" is the whole line as JSON, whose lists the last columns count."""
     for line in lines:
         core = line.core
         counts = {name: len(getattr(core, name)) for name in ("ended", "late", "observed", "decided")}
-        told = msgspec.json.encode(core).decode()
         yield {
             "tick": core.tick,
             "minute": core.minute,
             "digest": line.digest,
             "chain": line.chain,
-            "core": told,
+            "core": msgspec.json.encode(core).decode(),
         } | counts
 
 
@@ -128,21 +127,21 @@ def write_parquet(file: BinaryIO, columns: Mapping[str, str], rows: Iterable[Row
     """Write the rows of a table, and return their number.
 
     Args:
-        columns: names of the columns, with Arrow's names of their types; "[]": a list of them.
-        what: what the user asked for, for the error.
+        columns: names of the columns, with the Arrow names of their types; "[]" marks a list.
+        what: the option that the user gave, for the error.
 
     Raises:
         InputError: when pyarrow is not installed.
     """
     try:
-        import pyarrow  # here, as only this format needs it, and it is large
+        import pyarrow  # imported here, since it is large and only this format needs it
         from pyarrow import parquet
     except ImportError as error:
         raise InputError(f"{what} needs pyarrow: {how_to_install('parquet')}") from error
     schema = pyarrow.schema([(name, _type(pyarrow, of)) for name, of in columns.items()])
-    count, waiting = 0, iter(rows)
+    count, remaining = 0, iter(rows)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        while batch := [_checked(row, columns) for row in islice(waiting, BATCH)]:
+        while batch := [_checked(row, columns) for row in islice(remaining, BATCH)]:
             writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
             count += len(batch)
     return count
@@ -178,7 +177,7 @@ def streams_of(client: Redis, run: str) -> Iterator[Stream]:
     names = {*store.fields("owners"), *store.fields("retired")}
     for owner in sorted(name.decode() for name in names):
         stream = load_streams(store, [owner])[owner]
-        found = list(unreadable([stream]))
-        print_left_out(found)
-        leave_out(stream, (one.number for one in found), stream.head.last_number)
+        damaged = list(unreadable([stream]))
+        print_left_out(damaged)
+        leave_out(stream, (entry.number for entry in damaged), stream.head.last_number)
         yield stream

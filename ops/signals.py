@@ -1,8 +1,8 @@
 """Handles Ctrl-C and SIGTERM: the first stops the run after the current tick, the second stops it at once.
 
-The second raises KeyboardInterrupt anywhere in the main thread. Within `threading.Event.set` or `wait` the event's lock
-would stay locked, and the main thread would deadlock: it must not use a `threading.Event`. Python only reports an
-exception in a finalizer or a weak reference's callback: there the interrupt is raised again.
+The second raises KeyboardInterrupt anywhere in the main thread. Within `threading.Event.set` or `wait` it would leave
+the event's lock locked and deadlock the main thread, so that must not use a `threading.Event`. In a finalizer or a weak
+reference's callback, Python prints the exception and continues; this module then raises it again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 RAISED_AGAIN_AFTER = 0.01
-"""Seconds from an interrupt that Python ignored to the next: by then the finalizer that it met has usually ended."""
+"""Seconds after which an ignored interrupt is raised again; by then the finalizer has usually ended."""
 
 
 class Interruption:
@@ -37,7 +37,7 @@ class Interruption:
 
         Args:
             stop: called from the signal handler; it must take no lock.
-            after: what still completes, for the message to the user.
+            after: the work that still completes, for the message to the user.
         """
         self._stop, self._after = stop, after
         try:

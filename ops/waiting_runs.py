@@ -1,6 +1,6 @@
-"""Which runs wait for shared workers, for how long, and which were served meanwhile.
+"""The runs that wait for shared workers, how long they wait, and the runs that were served meanwhile.
 
-Served jobs are claims of workers, as the ledger counts them by minutes of its server's clock.
+A served job is one that a worker claimed; the ledger counts claims by minutes of its server's clock.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.scheduler.tick.figure_history import real_times_at
 from cogitate.tasks.job import JobKey
 
-MINUTES = 5  # of claims that are counted, the present one included
-MOST_AHEAD = 3  # runs that a waiting one is said to wait for
+MINUTES = 5  # minutes of claims that are counted, including the present one
+MOST_AHEAD = 3  # the most runs listed as those that another one waits for
 
 
 class WaitingRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that a host is at work on, at the workers that it shares with others."""
+    """A run with an active host, and its use of the workers that it shares with other runs."""
 
     run: str
-    share: int  # turns of its jobs for each turn of another run's
+    share: int  # weight: turns of its jobs for each turn of another run's
     waiting: int  # jobs that no worker has claimed
-    oldest: float | None  # seconds that the oldest of them has waited; None: none waits, or it is not known
-    served: int  # claims in the last minutes
-    share_served: float | None = None  # of all runs' claims; None: there were none
-    share_due: float | None = None  # of what the runs that wait may claim together; None: it does not wait
-    waits_for: list[str] = []  # the other runs that were served most, the first most; [] if it does not wait
+    oldest: float | None  # seconds that the oldest of them has waited; None: none waits, or the time is unknown
+    served: int  # claims in the last `MINUTES`
+    share_served: float | None = None  # its part of all runs' claims; None: there were none
+    share_due: float | None = None  # its weight among the waiting runs, as a fraction; None: it does not wait
+    waits_for: list[str] = []  # the other runs with the most claims, most first; [] if it does not wait
 
 
 def waiting_runs(client: Redis, now: float) -> list[WaitingRun]:
-    """Return the runs with a host, those that have waited longest first.
+    """Return the runs with a host, in descending order of their waits.
 
     Args:
         now: seconds since 1970.
     """
-    found = []
+    hosted = []
     for name in run_names(client):
         try:
             store = RunStore.open(client, name)
             host = host_of(store)
             if host is not None and (store.field("state", "status") or b"").decode() in HELD:
-                found.append(_read(store, name, host.share, now))
-        except (LedgerError, ValueError):  # deleted meanwhile, or unreadable, as other commands say
+                hosted.append(_read(store, name, host.share, now))
+        except (LedgerError, ValueError):  # deleted meanwhile, or unreadable, which other commands report
             continue
-    return sorted(_compared(found), key=lambda one: (-(one.oldest or 0.0), -one.waiting, one.run))
+    return sorted(_compared(hosted), key=lambda run: (-(run.oldest or 0.0), -run.waiting, run.run))
 
 
 def _read(store: RunStore, name: str, share: int, now: float) -> WaitingRun:
@@ -66,31 +66,31 @@ def _read(store: RunStore, name: str, share: int, now: float) -> WaitingRun:
 
 def _served(store: RunStore, now: float) -> int:
     first = int(now // 60) - MINUTES + 1
-    counted = [re.fullmatch(rb"(\d+) (\d+)", raw) for raw in store.values("served")]
-    return sum(int(one[2]) for one in counted if one is not None and int(one[1]) >= first)
+    counts = [re.fullmatch(rb"(\d+) (\d+)", raw) for raw in store.values("served")]
+    return sum(int(count[2]) for count in counts if count is not None and int(count[1]) >= first)
 
 
 def _compared(runs: Sequence[WaitingRun]) -> list[WaitingRun]:
-    """Return the runs with their parts of what all were served, and of what those that wait may claim."""
-    served, shares = sum(one.served for one in runs), sum(one.share for one in runs if one.waiting)
-    by_served = sorted((one for one in runs if one.served), key=lambda one: (-one.served, one.run))
+    """Return the runs with the fields that depend on all of them."""
+    served, shares = sum(run.served for run in runs), sum(run.share for run in runs if run.waiting)
+    by_served = sorted((run for run in runs if run.served), key=lambda run: (-run.served, run.run))
     return [
         msgspec.structs.replace(
-            one,
-            share_served=one.served / served if served else None,
-            share_due=one.share / shares if one.waiting else None,
-            waits_for=[other.run for other in by_served if other.run != one.run][:MOST_AHEAD] if one.waiting else [],
+            run,
+            share_served=run.served / served if served else None,
+            share_due=run.share / shares if run.waiting else None,
+            waits_for=[other.run for other in by_served if other.run != run.run][:MOST_AHEAD] if run.waiting else [],
         )
-        for one in runs
+        for run in runs
     ]
 
 
-LONG = 120  # seconds from which a wait is told in minutes
+LONG = 120  # seconds from which a wait is shown in minutes
 HEADINGS = ("run", "waiting jobs", "oldest wait", "served", "due", "waits for")
 
 
 def format_wait(run: WaitingRun) -> str:
-    """Return how long the oldest waiting job has waited: "4 s", "3 min", or "—" if none waits or it is not known."""
+    """Format the wait of the oldest waiting job: "4 s", "3 min", or "—" if none waits or the time is unknown."""
     if run.oldest is None:
         return "—"
     return f"{run.oldest:.0f} s" if run.oldest < LONG else f"{run.oldest / 60:.0f} min"
@@ -114,10 +114,10 @@ def cells_of(run: WaitingRun) -> tuple[str, ...]:
 
 
 def waiting_table(runs: Iterable[WaitingRun]) -> Table:
-    """Return a table of runs at shared workers."""
+    """Return a table of the runs that share workers."""
     table = Table(title=f"At shared workers, in the last {MINUTES} minutes", title_justify="left")
     for name in HEADINGS:
         table.add_column(name, overflow="fold", no_wrap=name == "run")
-    for one in runs:
-        table.add_row(*cells_of(one))
+    for run in runs:
+        table.add_row(*cells_of(run))
     return table

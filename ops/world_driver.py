@@ -52,8 +52,8 @@ def drive(
     Args:
         checkpoint_every: ticks between two commits of the world's state.
         on_tick: called at the end of each turn of the world, before its tick is committed, also for repeated ticks.
-        until: the last tick to drive; a further call goes on after it.
-        restore: whether the world is to be restored; False: its state is already that of the loop.
+        until: the last tick to drive; a further call continues after it.
+        restore: restore the world from the checkpoint; False: the world already has the loop's state.
 
     Raises:
         InputError: when an owner that left returns under the same name.
@@ -64,7 +64,7 @@ def drive(
     if restore and loop.restored is not None:
         world.load(loop.restored)
     present = set(world.owners())
-    narrated = world if isinstance(world, NarratedWorld) else None  # asked once: a check of a protocol is slow
+    narrated = world if isinstance(world, NarratedWorld) else None  # checked once, since a protocol check is slow
     for tick in loop:
         for change in tick.applied:
             world.apply(change)
@@ -73,8 +73,8 @@ def drive(
         for owner, profile in owners.items():
             if owner not in present:
                 loop.join(owner, profile)
-        told = narrated.narrate(loop.scope_context) if narrated is not None else None
-        for report in (*seen, *(told or ())):
+        narration = narrated.narrate(loop.scope_context) if narrated is not None else None
+        for report in (*seen, *(narration or ())):
             hand_on(loop, report)
         for effect in world.take_effects():
             loop.apply(effect)
@@ -83,7 +83,7 @@ def drive(
         present = set(owners)
         if on_tick is not None:
             on_tick(tick)
-        if tick.number % checkpoint_every == 0 or loop.stopping or told is not None:
+        if tick.number % checkpoint_every == 0 or loop.stopping or narration is not None:
             loop.checkpoint(world.dump())
         if tick.number == until:
             break

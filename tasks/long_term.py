@@ -19,6 +19,7 @@ from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, format_entries, tokens_of_words
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
+from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, Prompt
 from cogitate.tasks.persona import language_of_texts
@@ -51,7 +52,7 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
     if limits.policy_of(owner) == "cells":
         leaving = _first(cells.surplus_cells(stream, limits))
         if leaving:
-            yield _request(kind, stream, leaving, {"policy": "cells"})
+            yield _request(kind, stream, leaving, {"policy": "cells"} | language_params(moment))
         return
     live, done = window.buffer(stream.live()), stream.head.counters.get(window.PASSES, 0)
     chosen = _first(window.to_compress(stream, limits))
@@ -63,7 +64,7 @@ def due(moment: Moment, kind: str) -> Iterable[Request]:
         "pass": 1 if chosen else done + 1,
         "room": window.summary_room(live[len(chosen) :], stream.head.character, limits),
     }
-    yield _request(kind, stream, chosen, params)
+    yield _request(kind, stream, chosen, params | language_params(moment))
 
 
 def _request(kind: str, stream: Stream, entries: Iterable[Entry], params: dict[str, Any]) -> Request:
@@ -152,17 +153,18 @@ def heuristic(case: Case) -> tuple[Effect, ...]:
     """
     owner, job, names = case.job.key.owner, case.job, case.world.display_names
     group = window.buffer(case.entries)
+    language = quoting_language(case)
     unchanged = bool(job.model) and case.world.limits.on_failure == "unchanged"
     if policy_of(job.params) == "cells":
         if not group:
             return ()
         if unchanged:
             return (ForgetWaiting(owner, len(group)),)
-        text, cut = cells.update_summary(job.summary, group, names, job.minute)
+        text, cut = cells.update_summary(job.summary, group, names, job.minute, language)
     elif unchanged:
         return () if group else (_pass_done(case),)
     else:
-        text, cut = window.compress_summary(job.summary, group, names, _room(case), now=job.minute)
+        text, cut = window.compress_summary(job.summary, group, names, _room(case), now=job.minute, language=language)
         if not group and estimate_tokens(text) >= estimate_tokens(job.summary):
             return (_pass_done(case),)
     replaced = ReplaceSummary(owner=owner, text=text, version=job.summary_version, cut=cut)

@@ -12,6 +12,7 @@ from cogitate.memory.policies.compaction import SETTLED, WORTHWHILE, Cut, carry_
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
 from cogitate.tasks import timing
+from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, WorldFacts
 from cogitate.tasks.recall import delay_of
@@ -47,7 +48,8 @@ class Prune(Kind):
         )
         if not cut.numbers:
             return ()
-        return (Request(kind=self.name, owner=moment.owner, priority=1, params=_params(cut), numbers=cut.numbers),)
+        params = _params(cut) | language_params(moment)
+        return (Request(kind=self.name, owner=moment.owner, priority=1, params=params, numbers=cut.numbers),)
 
     def wake(self, moment: Moment) -> int | None:
         """Return the next turn at which there may be something to prune, or an earlier tick if that is urgent."""
@@ -74,7 +76,9 @@ class Prune(Kind):
         cut = _cut(case.job.params)
         if cut is None:
             cut = choose(owner, case.entries, limits, minute)
-        return carry_out(owner, cut, case.entries, limits, case.world.display_names, minute + delay_of(case))
+        return carry_out(
+            owner, cut, case.entries, limits, case.world.display_names, minute + delay_of(case), quoting_language(case)
+        )
 
     def _urgent(self, moment: Moment) -> bool:
         oldest = moment.stream.oldest_line()

@@ -25,6 +25,7 @@ from cogitate.memory.summaries.conversations import resolve_name, shown_line, su
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
+from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import language_of_texts
@@ -160,7 +161,8 @@ class Recount(Kind):
             return ()
         when = case.job.minute + delay_of(case)
         owner, names = case.job.key.owner, case.world.display_names
-        told = self._recorded(case, messages, summarise_entries(messages, names, minute=when, owner=owner))
+        text = summarise_entries(messages, names, minute=when, owner=owner, language=quoting_language(case))
+        told = self._recorded(case, messages, text)
         return told, *_passed(case, everything(messages))
 
     def _recorded(self, case: Case, messages: Sequence[Entry], text: str) -> Append:

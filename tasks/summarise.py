@@ -18,6 +18,7 @@ from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks import long_term, timing
+from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
 from cogitate.tasks.persona import language_of_texts
@@ -78,7 +79,7 @@ class Summarise(Kind):
                 owner=moment.owner,
                 priority=2,
                 numbers=talk.numbers,
-                params=begun_params(moment.stream, self.name, talk.numbers),
+                params=begun_params(moment.stream, self.name, talk.numbers) | language_params(moment),
             )
             for talk in conversations(moment.owner, free)
             if (age := moment.minute - talk.oldest) >= self._latest(moment)
@@ -157,7 +158,8 @@ class Summarise(Kind):
         if not group:
             return ()
         when, owner = case.job.minute + delay_of(case), case.job.key.owner
-        text = summarise_entries(group, case.world.display_names, minute=when, owner=owner)
+        language = quoting_language(case)
+        text = summarise_entries(group, case.world.display_names, minute=when, owner=owner, language=language)
         return self._told(case, group, text), *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:

@@ -81,10 +81,10 @@ class Ticked(BaseModel):
 
 
 class Memories(BaseModel):
-    """The result of a question to a memory."""
+    """The answer to a question about a memory."""
 
     owner: str
-    minute: int  # game time of the boundary that the result is as of
+    minute: int  # game time of the boundary that the memory reflects
     found: Any
 
 
@@ -103,7 +103,7 @@ class Status(BaseModel):
 
 
 class Closed(BaseModel):
-    """A run that this host has left and can open again."""
+    """A run that this host has left, and can open again."""
 
     run: str
     tick: int
@@ -111,7 +111,7 @@ class Closed(BaseModel):
 
 
 class Problem(BaseModel):
-    """The reason for a refusal. No part of the refused message took effect."""
+    """The reason for a refusal. No part of the refused message takes effect."""
 
     code: str  # for programs
     message: str  # what is wrong, with which value
@@ -166,7 +166,7 @@ JOIN = 'correct its name, or add it in "joins" of a turn or in "owners" when the
 
 
 class Refusal(CogitateError):
-    """A message is refused, and no part of it took effect."""
+    """A refused message, no part of which takes effect."""
 
     def __init__(self, status: int, code: str, message: str, do: str, expected_tick: int | None = None) -> None:
         super().__init__(message)

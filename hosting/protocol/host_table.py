@@ -1,4 +1,4 @@
-"""The runs that hosts have open in one process: opens, steers, finds and closes them."""
+"""The runs that hosts have open in one process: opens, steers and closes them."""
 
 from __future__ import annotations
 
@@ -45,17 +45,18 @@ from cogitate.tasks.registry import use_prompts
 
 log = structlog.get_logger()
 
-HOST, OPENED = "host", "opened"  # keys of a run's description: the host that opened it, and the digest of its message
+#: Keys of a run's description: the host that opened it, and the digest of the message that did.
+HOST, OPENED = "host", "opened"
 
 
 class HostTable:
-    """The runs of a process that serves hosts, with one server and one set of workers for all.
+    """The runs of a process that serves hosts; all share one server and one set of workers.
 
     A request about a run raises `Refusal` when the run is missing, not open, or belongs to another host.
 
     Args:
         settings: the process's settings; a host adds those of its run.
-        client: a Redis in this process, where jobs run at once; None: a server and workers as the settings say.
+        client: a Redis in this process, in which jobs run at once; None: the server and workers of the settings.
     """
 
     def __init__(self, settings: Settings, client: Redis | None = None) -> None:
@@ -67,7 +68,7 @@ class HostTable:
         self._resources = ExitStack()
         self._runs: dict[str, HostedRun] = {}
         self._opening = threading.Lock()
-        self._processes: Processes | None = None  # that all runs share
+        self._processes: Processes | None = None  # shared by all runs
         if client is None:
             with self._resources:
                 self._processes = open_processes(settings, self._resources)
@@ -101,8 +102,8 @@ class HostTable:
             if run_exists(self._client, run):
                 described = description_of(self._client, run)
                 self._check_owner(host, run, described.get(HOST))
-                if exist == "create" and described.get(OPENED) == digest and self._unbegun(run):
-                    exist = "resume"  # the answer to this very message was lost
+                if exist == "create" and described.get(OPENED) == digest and self._has_no_tick(run):
+                    exist = "resume"  # this message created it, but its answer was lost
                 if exist == "resume":
                     describe = described
             self._runs[run] = HostedRun(self._loop(run, message, settings, exist, describe), host, digest)
@@ -114,7 +115,7 @@ class HostTable:
         if self._processes is None:
             where = {"inline": True, "client": self._client}
         if self._runs:
-            settings = settings.model_copy(update={"metrics_port": None})  # only one run can listen there
+            settings = settings.model_copy(update={"metrics_port": None})  # the first run serves the port
         return PostedLoop(
             run=run,
             owners={owner: fields.profile() for owner, fields in message.owners.items()},
@@ -129,7 +130,7 @@ class HostTable:
             **where,
         )
 
-    def _unbegun(self, run: str) -> bool:
+    def _has_no_tick(self, run: str) -> bool:
         (tick,) = RunStore.open(self._client, run).state("tick")
         return int(tick or 0) == 0
 
@@ -141,10 +142,10 @@ class HostTable:
         """
         found = self._found(host, run)
         if found is None:
-            raise not_open(run) if self._is_there(run) else missing(run)
+            raise not_open(run) if self._exists(run) else missing(run)
         return found
 
-    def _is_there(self, run: str) -> bool:
+    def _exists(self, run: str) -> bool:
         try:
             return run_exists(self._client, run)
         except RedisError:
@@ -163,7 +164,7 @@ class HostTable:
     def _check_owner(self, host: str, run: str, owner: str | None) -> None:
         if owner != host:
             raise Refusal(
-                403, "not_yours", f"run {run!r} was not opened by host {host!r}", "open a run of another name"
+                403, "not_yours", f"run {run!r} was not opened by host {host!r}", "open a run with another name"
             )
 
     def _drop(self, run: HostedRun) -> Closed:
@@ -175,7 +176,7 @@ class HostTable:
     # -- requests to a run ---------------------------------------------------------------------------
 
     def post(self, host: str, run: str, tick: int, turn: Turn) -> Future[Ticked]:
-        """Take a turn, and return a future of its answer, which is done when the tick is committed."""
+        """Take a turn, and return a future that holds its answer once the tick is committed."""
         return self.get(host, run).post(tick, turn)
 
     def steer(self, host: str, run: str, message: Steer) -> Steered:
@@ -202,7 +203,7 @@ class HostTable:
     # -- leaving -------------------------------------------------------------------------------------
 
     def interrupt(self) -> None:
-        """End every wait for a next tick, before the process leaves its runs."""
+        """End every wait for the next tick, before the process leaves its runs."""
         for run in tuple(self._runs.values()):
             run.loop.interrupt()
 

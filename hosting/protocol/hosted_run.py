@@ -1,4 +1,4 @@
-"""One run that a host has open: a loop of posted turns, each taken once, in order, however often it is posted."""
+"""A run that a host has open: a loop that takes posted turns in order, each once, however often the host posts it."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from cogitate.tasks.registry import kinds
 
 
 class PostedLoop(TickLoop):
-    """A tick loop for a host that posts its turns, and repeats those whose answers it missed.
+    """A tick loop for a host that posts its turns, and posts a turn again if it missed the answer.
 
-    A resumed run does not hand ticks over again: a host that repeats a tick gets its answer from the journal.
+    A resumed run repeats no tick: a host that posts a committed tick again gets its answer from the journal.
     """
 
     def __init__(self, *, processes: Processes | None = None, **given: Any) -> None:
@@ -51,7 +51,7 @@ class PostedLoop(TickLoop):
         super().__init__(**given, brief=self._brief_of, world=world, log_warnings=False)
         self._known = brief_keys(kinds())
         self._next_tick = one_by_one(self._loop, lambda: iter(self))
-        self._passed: Tick | None = None  # its boundary has passed, and its turn has not been posted yet
+        self._passed: Tick | None = None  # the tick whose boundary has passed and whose turn has not been posted
         self.last_checkpoint = self.restored
 
     def _open_processes(self, settings: Settings) -> Processes:
@@ -65,17 +65,17 @@ class PostedLoop(TickLoop):
 
     @property
     def done(self) -> bool:
-        """Whether the run has no further ticks for any host."""
+        """Whether the run has no further ticks, for this or any other host."""
         return self._loop.done
 
     @property
     def waits_for_turn(self) -> bool:
-        """Whether a boundary has passed and the turn after it has not been posted."""
+        """Whether a boundary has passed and the host has not posted its turn."""
         return self._passed is not None
 
     @property
     def boundary(self) -> int:
-        """The tick that the memories reflect."""
+        """The tick of the last boundary, which the memories reflect."""
         return self._loop.calls.boundary
 
     def present(self) -> list[str]:
@@ -83,7 +83,7 @@ class PostedLoop(TickLoop):
         return sorted({*self.state.profiles, *self._loop.calls.mark().turn.joins})
 
     def pass_boundary(self) -> Tick | None:
-        """Wait for the next tick and pass its boundary, once; return None after the last tick."""
+        """Wait for the next tick and pass its boundary, if it has not passed; return None after the last tick."""
         if self._passed is None:
             self._passed = self._next_tick()
         return self._passed
@@ -104,7 +104,7 @@ class PostedLoop(TickLoop):
         assert tick is not None, "no boundary was passed"
         mark = self._loop.calls.mark()
         try:
-            self._say(turn)
+            self._make_calls(turn)
         except InputError:
             self._loop.calls.back_to(mark)
             raise
@@ -119,11 +119,11 @@ class PostedLoop(TickLoop):
         self._loop.interrupt()
 
     def ask_memory(self, question: Any) -> Any:
-        """Answer a question to a memory; wait while memories change."""
+        """Answer a question about a memory; wait while memories change."""
         with self._loop.changing:
             return question.found(self.memory(question.owner))
 
-    def _say(self, turn: Turn) -> None:
+    def _make_calls(self, turn: Turn) -> None:
         for owner, profile in turn.joins.items():
             self.join(owner, profile.profile())
         for seen in turn.observations:
@@ -153,10 +153,10 @@ class PostedLoop(TickLoop):
             self.leave(owner)
         if turn.checkpoint is not None:
             self.checkpoint(turn.checkpoint.encode())
-        self._briefs = {owner: self._checked(owner, said) for owner, said in turn.briefs.items()}
+        self._briefs = {owner: self._checked(owner, brief) for owner, brief in turn.briefs.items()}
 
-    def _checked(self, owner: str, said: Mapping[str, object]) -> Mapping[str, object]:
-        return check_brief(self._loop.calls.known(owner), said, self._known)
+    def _checked(self, owner: str, brief: Mapping[str, object]) -> Mapping[str, object]:
+        return check_brief(self._loop.calls.known(owner), brief, self._known)
 
     def _brief_of(self, owner: str) -> Mapping[str, object]:
         return self._briefs.get(owner, {})
@@ -171,8 +171,8 @@ class _UnderWay(NamedTuple):
 class HostedRun:
     """An open run, with a thread that commits one turn at a time.
 
-    A host that stops waiting loses nothing: when it posts the same turn again, it gets the same answer. The journal
-    keeps a digest of each turn with its tick, so this holds after a restart as well.
+    A host that stops waiting loses nothing: if it posts the same turn again, it gets the same answer. The journal keeps
+    a digest of each turn with its tick, so this holds after a restart as well.
     """
 
     def __init__(self, loop: PostedLoop, host: str, opened: str) -> None:
@@ -181,10 +181,10 @@ class HostedRun:
         self.opened = opened  # digest of the message that opened the run
         self.watchers: list[Callable[[], None]] = []  # called in any thread after each commit, and on close
         self.closed = False
-        self.failed = False  # an error ended the loop
+        self.failed = False  # whether an error ended the loop
         self._lock = threading.Lock()
         self._under_way: _UnderWay | None = None
-        self._newest: tuple[str, Ticked] | None = None  # of the last tick, even while Redis is down
+        self._newest: tuple[str, Ticked] | None = None  # digest and answer of the last turn, even while Redis is down
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"posted-{loop.ledger.run}")
 
     @property
@@ -192,7 +192,7 @@ class HostedRun:
         return self.loop.ledger.run
 
     def post(self, tick: int, turn: Turn) -> Future[Ticked]:
-        """Take a turn, and return a future of its answer; a repeated turn gets the answer that it had.
+        """Take a turn, and return a future of its answer; a repeated turn gets its first answer.
 
         Raises:
             Refusal: for a tick out of order, or a tick that was posted with another turn.
@@ -217,7 +217,7 @@ class HostedRun:
                 answer = self._thread.submit(self._take, tick, turn, digest)
                 self._under_way = _UnderWay(tick, digest, answer)
                 return answer
-        return self._again(tick, turn, digest, committed)
+        return self._repeated(tick, turn, digest, committed)
 
     def _take(self, tick: int, turn: Turn, digest: str) -> Ticked:
         try:
@@ -227,7 +227,7 @@ class HostedRun:
             taken = self.loop.take_turn(turn, digest)
         except (InputError, Refusal):
             raise
-        except Exception:  # any other error ends the run; it is raised on
+        except Exception:  # any other error ends the loop
             self.failed = True
             raise
         answer = Ticked(
@@ -244,36 +244,36 @@ class HostedRun:
         self._tell_watchers()
         return answer
 
-    def _again(self, tick: int, turn: Turn, digest: str, committed: int) -> Future[Ticked]:
-        """Return the answer of a committed tick.
+    def _repeated(self, tick: int, turn: Turn, digest: str, committed: int) -> Future[Ticked]:
+        """Return the answer to a turn of a committed tick.
 
         Raises:
             Refusal: when the tick was posted with another turn.
             JournalError: when the journal no longer has the tick.
         """
-        answer: Future[Ticked] = Future()
         newest = self._newest
         if newest is not None and newest[1].tick == tick:
-            posted, found = newest
+            posted, answer = newest
         else:
             line = next(iter(self.lines(tick, tick)))
-            told = self.told(line).model_copy(update={"requested": requested(self.name, tick, turn)})
-            posted, found = line.notes.posted, told
+            posted = line.notes.posted
+            answer = self.answer_of(line).model_copy(update={"requested": requested(self.name, tick, turn)})
         if posted != digest:
             raise another_turn(self.name, tick, committed + 1)
-        answer.set_result(found)
-        return answer
+        done: Future[Ticked] = Future()
+        done.set_result(answer)
+        return done
 
     def lines(self, first: int, last: int) -> Iterator[ReadLine]:
         return read_journal(self.loop.ledger.store, first, last)
 
-    def told(self, line: ReadLine) -> Ticked:
+    def answer_of(self, line: ReadLine) -> Ticked:
         """Build the answer of a committed tick."""
         with self.loop.state.facts.clock.in_force():
             return ticked(self.name, line, over=self.loop.done and line.core.tick == self.loop.tick)
 
     def answer(self, question: Question) -> Memories:
-        """Answer a question to a memory.
+        """Answer a question about a memory.
 
         Raises:
             InputError: for an unknown owner, or an invalid question.
@@ -304,7 +304,7 @@ class HostedRun:
             watch()
 
     def close(self) -> None:
-        """Leave the run, which can be opened again. A turn that still waits for its tick is not taken."""
+        """Leave the run, which can be opened again. A turn that waits for its tick does not take effect."""
         with self._lock:
             self.closed = True
         self.loop.interrupt()

@@ -1,4 +1,4 @@
-"""Messages of hosts, the same over HTTP and over a pipe. Each is checked once, here."""
+"""Messages of hosts, the same over HTTP and over a pipe. This module checks each of them, once."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _fault(model: type[BaseModel], name: str) -> PydanticCustomError:
 
 
 class Message(BaseModel):
-    """A message of a host. An unknown field is refused, since it may be a misspelt one."""
+    """A message of a host. Unknown fields are refused, since they may be misspelt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -108,7 +108,7 @@ class Message(BaseModel):
         return with_known_fields(cls, given)
 
     def digest(self) -> str:
-        """Return a digest of the content, whatever the order and the white space of its JSON."""
+        """Return a digest of the content, which does not depend on order and white space in its JSON."""
         return digest_of(self.model_dump(mode="json", exclude_defaults=True))
 
 
@@ -254,7 +254,7 @@ def effect_of(given: dict[str, JsonValue]) -> Effect:
 
 
 class Steer(Message):
-    """A steering request, which takes effect with the next tick: exactly one of these."""
+    """A steering request: a mode, a limit or a throttle. It takes effect with the next tick."""
 
     mode: Literal["running", "paused", "draining", "cancelled"] | None = None
     limit: Annotated[str, Field(max_length=MAX_LABEL, examples=["day.run.calls"])] | None = None
@@ -264,6 +264,6 @@ class Steer(Message):
     pinned: bool | None = None  # keep the controller from changing that share; null: unchanged
 
 
-def digest_of(said: object) -> str:
-    """Return a digest of JSON values, whatever the order of their keys."""
-    return hashlib.blake2b(msgspec.json.encode(said, order="deterministic"), digest_size=16).hexdigest()
+def digest_of(value: object) -> str:
+    """Return a digest of a JSON value, which does not depend on the order of keys."""
+    return hashlib.blake2b(msgspec.json.encode(value, order="deterministic"), digest_size=16).hexdigest()

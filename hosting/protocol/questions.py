@@ -1,4 +1,4 @@
-"""Questions to a memory, one for each method of `MemoryView`, and their answers as JSON types."""
+"""Questions about a memory, one for each method of `MemoryView`, and their answers as JSON types."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class _Question(Message):
 
     @abstractmethod
     def found(self, view: MemoryView) -> Any:
-        """Return the answer from a memory as JSON types; entries and conversations oldest first."""
+        """Return a memory's answer as JSON types, with entries and conversations oldest first."""
 
 
 class Recall(_Question):
-    """Ask for the memories that matter most for a query, best first, each with its score."""
+    """Ask for the best memories for a query, best first, each with its score."""
 
     read: Literal["recall"]
     query: Asked = ""
@@ -190,7 +190,7 @@ class Question(
         ]
     ]
 ):
-    """A question to one owner's memory; `read` is the name of a method of `MemoryView`."""
+    """A question about one owner's memory; `read` names a method of `MemoryView`."""
 
 
 def _entries(entries: Iterable[Entry]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The protocol as JSON Lines: a parent process writes one message per line and reads one answer per line."""
+"""The protocol over a pipe, as JSON Lines: a parent process writes a message per line and reads an answer per line."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Line(Message):
     run: str = Field(max_length=64)
     tick: int | None = Field(None, ge=1)
     body: dict[str, JsonValue] = Field(default_factory=dict)
-    id: JsonValue = None  # repeated in the answer
+    id: JsonValue = None  # returned with the answer
 
 
 class StdioHost:
-    """The answering end of the pipe. It answers lines in order."""
+    """The end of the pipe that answers the parent's lines, in order."""
 
     def __init__(self, table: HostTable) -> None:
         self._table = table
@@ -57,23 +57,23 @@ class StdioHost:
 
     def answer(self, raw: bytes) -> dict[str, Any]:
         """Answer one line: `ok` with the body that HTTP would return, or `error`."""
-        known: dict[str, Any] = {}
+        identity: dict[str, Any] = {}
         try:
             value = read_json(raw)
             if isinstance(value, dict) and "id" in value:
-                known["id"] = value["id"]
+                identity["id"] = value["id"]
             line = Line.model_validate(value)
-            return {**known, "ok": self._actions[line.do](line).model_dump(mode="json")}
+            return {**identity, "ok": self._actions[line.do](line).model_dump(mode="json")}
         except (CogitateError, ValidationError) as error:
             refusal = malformed(first_fault(error)) if isinstance(error, ValidationError) else refusal_of(error)
         except Exception as error:
             log.error("stdio.failed", error=type(error).__name__, exception=where_raised(error))
             refusal = refusal_of(error)
-        return {**known, "error": refusal.problem.model_dump(exclude_none=True)}
+        return {**identity, "error": refusal.problem.model_dump(exclude_none=True)}
 
     def _tick(self, line: Line) -> BaseModel:
         if line.tick is None:
-            raise malformed(f"a line that does {quoted(line.do)} names its tick")
+            raise malformed(f'a line with "do": {quoted(line.do)} needs a tick')
         return self._table.post(PARENT, line.run, line.tick, Turn.model_validate(line.body)).result()
 
     def _too_long(self, lines: BinaryIO) -> dict[str, Any]:

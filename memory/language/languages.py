@@ -76,6 +76,16 @@ def is_english(text: str) -> bool:
     return languages_of(text)[0] in (ENGLISH, UNDETERMINED)
 
 
+def prevailing_language(texts: Iterable[str], around: str = UNDETERMINED) -> str:
+    """Return the one language of texts together.
+
+    Args:
+        around: the answer where they tell no language, or may be in this one.
+    """
+    found = languages_of(" ".join(texts))
+    return around if found[0] == UNDETERMINED or around in found else found[0]
+
+
 def _by_function_words(text: str) -> tuple[str, ...]:
     words = _LATIN_WORD.findall(text)
     said = [word.lower() for at, word in enumerate(words) if not at or not word[0].isupper() or word == "I"]

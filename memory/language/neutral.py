@@ -36,14 +36,13 @@ class Neutral:
         return [sentence]
 
     def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
-        said = clause if has_end(clause) else with_end(clause)
         if not speech.speaker:
-            return said
+            return clause if has_end(clause) else with_end(clause)
         asks = clause.endswith(QUESTIONS) and not any(map(str.isdigit, clause))
         if asks or len(words(clause)) < 2 or self.is_courtesy(clause, talk.speakers):
             return ""
         listener = speech.listener or talk.speakers.other_than(speech.speaker)
-        return self.quoted(said, speech.speaker, listener, False, None)
+        return talk.quoted(speech.quote, speech.speaker, listener, False, speech.minute)
 
     def told_after(self, sentence: str, minute: int) -> str:
         return sentence

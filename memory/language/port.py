@@ -37,7 +37,10 @@ class Language(Protocol):
         """Return the parts of a sentence that may stand alone."""
 
     def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
-        """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means."""
+        """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
+
+        What is not told in the third person, as only English is in English, is quoted as the talk is read.
+        """
 
     def told_after(self, sentence: str, minute: int) -> str:
         """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from cogitate.memory.language.sentences import SPACED, UNSPACED, has_end
+
 #: A quotation that the text opens and closes; one that it only opens, or only closes, as a part of a longer text does.
 _NO_MARK = '[^“”„"«»「」]*+'
 _QUOTED = re.compile(rf"([“„\"«「]{_NO_MARK}[”“\"»」]|[“„\"«「]{_NO_MARK}$|^{_NO_MARK}[”»」]|^{_NO_MARK}\"(?=$))")
 _WHOLE = re.compile(rf"[“„\"«「]\s?({_NO_MARK})[”“\"»」]")
+_STOPS = SPACED + UNSPACED
+_STOP = re.compile(rf"[{_STOPS}]+[\"'”’»)\]」』“]*|\n")
 _MARKS = re.compile('[“”„"«»「」]')
 
 
@@ -21,6 +25,19 @@ def outside_quotations(text: str, change: Callable[[str], str]) -> str:
 def without_quotations(text: str) -> str:
     """Return `text` without what stands between quotation marks."""
     return _QUOTED.sub(" ", text)
+
+
+def excerpt(part: str, text: str) -> str:
+    """Return a part of a text as it stands there, with an ellipsis where it is cut out of a sentence."""
+    bare = part.rstrip(_STOPS)
+    start = text.find(part) if part in text else text.find(bare)
+    if start < 0:
+        return part
+    before, after = text[:start].rstrip(" \t"), text[start + len(bare) :]
+    stop = _STOP.match(after)
+    opens = "" if not before or before.endswith("\n") or has_end(before) else "…"
+    ends = stop[0].rstrip("\n") if stop else "…" if after.strip() else ""
+    return f"{opens}{bare}{ends}"
 
 
 def quotations_in(text: str) -> list[str]:

@@ -12,6 +12,7 @@ _FEW = 32  # names that are looked for one by one, which takes less than a look 
 _START = 3  # characters by which more names are found
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
 
+Quoting = Callable[[str, str, str, bool, int | None], str]  # see `port.Language.quoted`
 Doers = Callable[[], Collection[str]]  # finds the names of those who did what a note tells
 
 
@@ -61,12 +62,16 @@ class Talk(NamedTuple):
 
     speakers: Speakers
     names: Collection[str]  # words that keep their capital
+    quoted: Quoting  # what was said, in the words of the language of those who read it
+    in_english: bool  # they read English
 
 
 class Speech(NamedTuple):
     """Who says a clause, and how."""
 
     speaker: str  # "": nobody says it
+    quote: str = ""  # the clause, word for word
+    minute: int | None = None  # game time whose day is told with a quote
     listener: str = ""  # the only one spoken to, if that is known
     fluent: bool = True  # the speaker neither hesitated nor broke off
     answers: bool = False  # the line before is a question
@@ -79,6 +84,8 @@ class Utterance(NamedTuple):
     text: str
     minute: int
     listener: str = ""  # the only one spoken to, if that is known
+    dated: bool = True  # the summary tells on which day it is said
+    is_part: bool = False  # of a sentence
 
 
 @lru_cache(maxsize=1_024)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, clock_in_force, day_number
 from cogitate.memory.language.day_words import DAYS
-from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.languages import UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.packs import Pack, pack_of
 from cogitate.memory.language.quotations import outside_quotations
 
@@ -99,7 +99,7 @@ def parse_clock(text: str) -> int | None:
     return int(bare[1]) * 60 if bare and int(bare[1]) < 24 else None
 
 
-def anchor_days(text: str, minute: int, pack: Pack | None = None) -> str:
+def anchor_days(text: str, minute: int, pack: Pack | None = None, around: str = UNDETERMINED) -> str:
     """Return `text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
 
     What is told again on a later day would otherwise mean another day. Days before the first stay as they are said, and
@@ -107,10 +107,11 @@ def anchor_days(text: str, minute: int, pack: Pack | None = None) -> str:
 
     Args:
         pack: of the text's language, if that is known.
+        around: the language of a text that tells none, or may be in this one.
     """
     if not clock_in_force().counts_days:
         return text
-    return _anchored(text, day_number(minute), pack or pack_of(languages_of(text)[0]))
+    return _anchored(text, day_number(minute), pack or pack_of(prevailing_language((text,), around)))
 
 
 @lru_cache(maxsize=32_768)  # a job shows the same lines in each prompt until one fits

@@ -11,10 +11,11 @@ Reflections and plans are not cells; separate limits bound them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cogitate.memory.effects import Archive, Effect, ForgetWaiting, ReplaceSummary, TakeWaiting
 from cogitate.memory.entry import OBSERVED_TYPES, Entry
+from cogitate.memory.language.languages import UNDETERMINED
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.long_term import fold_or_cut
@@ -57,7 +58,12 @@ def surplus_cells(stream: Stream, limits: MemoryLimits) -> list[Entry]:
     return cells(stream)[::-1][:wanted]
 
 
-def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
+def enforce(
+    stream: Stream,
+    limits: MemoryLimits,
+    names: Mapping[str, str],
+    language_of_owner: Callable[[], str] = lambda: UNDETERMINED,
+) -> tuple[Effect, ...]:
     """Return the effects by which the boundary keeps at most K cells taken and at most 2 × K memories waiting.
 
     Waiting memories are appended when cells have become free other than by a summary.
@@ -66,25 +72,27 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
     free = min(waiting, max(0, limits.cells - taken))
     over = waiting - free - most_waiting(limits)
     if taken > limits.cells or (over > 0 and limits.on_failure == "heuristic"):
-        return _let_in(stream, limits, names)
+        return _let_in(stream, limits, names, language_of_owner())
     effects: list[Effect] = [TakeWaiting(stream.owner, free)] if free else []
     if over > 0:
         effects.append(ForgetWaiting(stream.owner, over, start=most_waiting(limits)))
     return tuple(effects)
 
 
-def update_summary(summary: str, gone: Sequence[Entry], names: Mapping[str, str], now: int = 0) -> tuple[str, int]:
+def update_summary(
+    summary: str, gone: Sequence[Entry], names: Mapping[str, str], now: int = 0, language: str = UNDETERMINED
+) -> tuple[str, int]:
     """Return the summary extended by the archived cells, without a model, and the number of tokens cut."""
-    return fold_or_cut(summary, gone, names, SUMMARY_TOKENS, now=now)
+    return fold_or_cut(summary, gone, names, SUMMARY_TOKENS, now=now, language=language)
 
 
-def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
+def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], language: str) -> tuple[Effect, ...]:
     """Return effects that append all waiting memories and write surplus cells into the summary."""
     head, owner, count = stream.head, stream.owner, len(stream.head.waiting)
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting, start=1)]
     all_cells = [(entry.number, entry) for entry in reversed(cells(stream))] + arriving
     surplus = all_cells[: len(all_cells) - limits.cells]
-    text, cut = update_summary(head.summary, [entry for _, entry in surplus], names)
+    text, cut = update_summary(head.summary, [entry for _, entry in surplus], names, language=language)
     effects: list[Effect] = [TakeWaiting(owner, count)] if count else []
     effects.append(Archive(owner=owner, numbers=tuple(number for number, _ in surplus), into_summary=True))
     effects.append(ReplaceSummary(owner=owner, text=text, version=head.summary_version, cut=cut))

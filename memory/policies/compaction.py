@@ -10,13 +10,12 @@ entries count as ordinary (importance 3).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cogitate.memory.clock import day_of
 from cogitate.memory.effects import Append, Archive, Effect
 from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue, rating
-from cogitate.memory.language.languages import is_english
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences, with_end
 from cogitate.memory.language.text import stems
@@ -68,14 +67,15 @@ def choose(owner: str, entries: Sequence[Entry], limits: MemoryLimits, minute: i
     """Return which of these live entries pruning takes; it skips `busy` entries, which open jobs read."""
     free = [e for e in entries if e.number not in busy]
     streams = limits.policy_of(owner) == "stream"
-    settled: dict[tuple[tuple[str, ...], int], list[int]] = {}  # by participants and day
-    for talk in conversations(owner, free) if streams else ():
-        if minute - talk.oldest >= SETTLED and not deserves_summary(len(talk.entries), talk.importance, limits):
-            settled.setdefault((talk.participants, day_of(talk.oldest)), []).extend(talk.numbers)
+    talks = conversations(owner, free) if streams else ()
     observed = sum(e.type in OBSERVED_TYPES for e in entries)
     return Cut(
         routine=_routine(free, observed, limits, minute) if streams else (),
-        talks=tuple(tuple(sorted(numbers)) for numbers in settled.values()),
+        talks=tuple(
+            talk.numbers
+            for talk in talks
+            if minute - talk.oldest >= SETTLED and not deserves_summary(len(talk.entries), talk.importance, limits)
+        ),
         reflections=tuple(sorted(e.number for e in _surplus_reflections(free, limits))),
         plans=tuple(sorted(e.number for e in _surplus(free, "plan", limits.max_plans))),
     )
@@ -88,10 +88,12 @@ def carry_out(
     limits: MemoryLimits,
     names: Mapping[str, str],
     minute: int | None = None,
+    language: str = UNDETERMINED,
 ) -> tuple[Effect, ...]:
     """Return the effects of a cut, without numbers that are no longer among `entries`.
 
-    Plans that are over at game time `minute`, if given, are told in the past tense.
+    Plans that are over at game time `minute`, if given, are told in the past tense. Summaries are in `language`, or
+    else in that of what they tell.
     """
     by_number = {e.number: e for e in entries}
 
@@ -101,25 +103,28 @@ def carry_out(
     effects: list[Effect] = []
     for talk in cut.talks:
         if group := present(talk):
-            effects += _replace(
-                owner, group, summarise_entries(group, names, minute=minute, owner=owner), max(map(rating, group))
-            )
+            text = summarise_entries(group, names, minute=minute, owner=owner, language=language)
+            effects += _replace(owner, group, text, max(map(rating, group)))
     if routine := present(cut.routine):
-        effects += _replace(owner, routine, by_place(routine, names, owner), MUNDANE)
-    effects += _cut_reflections(owner, present(cut.reflections), limits, names)
+        effects += _replace(owner, routine, by_place(routine, names, owner, language), MUNDANE)
+    effects += _cut_reflections(owner, present(cut.reflections), limits, names, language)
     if plans := present(cut.plans):
         effects.append(Archive(owner=owner, numbers=tuple(e.number for e in plans)))
     return tuple(effects)
 
 
 def enforce_limits(
-    stream: Stream, limits: MemoryLimits, minute: int, names: Mapping[str, str] | None = None
+    stream: Stream,
+    limits: MemoryLimits,
+    minute: int,
+    names: Mapping[str, str] | None = None,
+    language_of_owner: Callable[[], str] = lambda: UNDETERMINED,
 ) -> tuple[Effect, ...]:
     """Return the effects by which the boundary enforces exceeded hard limits; none when all limits hold.
 
     After these effects the limits hold for any stream. They cut to about 5% below the limit, so that they are rarely
     needed: the unimportant observations with the lowest scores first, then the oldest important ones, which go into one
-    summary.
+    summary, in the language of the owner, which is asked for only then.
     """
     names = names or {}
     owner = stream.owner
@@ -127,20 +132,21 @@ def enforce_limits(
     if is_shared(owner):
         effects += trim(stream, limits)
     elif (policy := limits.policy_of(owner)) == "cells":
-        effects += cells.enforce(stream, limits, names)
+        effects += cells.enforce(stream, limits, names, language_of_owner)
     elif policy == "tokens":
-        effects += window.enforce(stream, limits, names)
+        effects += window.enforce(stream, limits, names, language_of_owner)
     elif stream.observed() > limits.max_observations:
-        effects += _cut_observed(owner, stream.live(*OBSERVED_TYPES), limits, minute, names)
+        effects += _cut_observed(owner, stream.live(*OBSERVED_TYPES), limits, minute, names, language_of_owner())
     if stream.count("reflection") > limits.max_reflections:
-        effects += _cut_reflections(owner, _surplus_reflections(stream.live("reflection"), limits), limits, names)
+        surplus = _surplus_reflections(stream.live("reflection"), limits)
+        effects += _cut_reflections(owner, surplus, limits, names, language_of_owner())
     if stream.count("plan") > limits.max_plans:
         plans = _surplus(stream.live("plan"), "plan", limits.max_plans)
         effects.append(Archive(owner=owner, numbers=tuple(sorted(e.number for e in plans))))
     return tuple(effects)
 
 
-def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = "") -> str:
+def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = "", language: str = UNDETERMINED) -> str:
     """Return routine events grouped by place, in the order of each place's first event (streams design, task 9).
 
     A place is told by the most important event there; of several such, by the one with most words that the others and
@@ -154,13 +160,13 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
         name = resolve_name(place, names) if place else ""
         where = f"At {name}" if name else "Elsewhere"
         best = _most_telling(group, name)
-        told = " ".join(anchor_days(news_of(best), best.minute).split())
+        told = " ".join(anchor_days(news_of(best), best.minute, around=language).split())
         plain = _without_names(told, best, names)
         told = language_of(plain).with_subject(told, names.get(owner, "")) if best.type != "summary" else told
         told = told if len(told) <= 200 else _cut(told, 200)
         told = told if told.endswith((*QUESTIONS, "!", "…")) else with_end(told.rstrip(" ."))
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
-        if not is_english(plain):
+        if not is_english(plain) or language not in (ENGLISH, UNDETERMINED):
             told = f"{name}: {told}" if name and name not in told else told
         elif best.type != "summary" and count > 1:
             told = f"{where}, {count} routine events occurred, among them: {told}"
@@ -233,7 +239,7 @@ def _surplus_reflections(entries: Iterable[Entry], limits: MemoryLimits) -> list
 
 
 def _cut_observed(
-    owner: str, live: Sequence[Entry], limits: MemoryLimits, minute: int, names: Mapping[str, str]
+    owner: str, live: Sequence[Entry], limits: MemoryLimits, minute: int, names: Mapping[str, str], language: str
 ) -> list[Effect]:
     excess = len(live) - _below(limits.max_observations)
     spare = [e for e in live if rating(e) < limits.importance_threshold]
@@ -245,13 +251,13 @@ def _cut_observed(
         important = [e for e in live if rating(e) >= limits.importance_threshold]
         important.sort(key=lambda e: (e.minute, e.number))
         oldest = important[: left + 1]  # one more, for the summary itself
-        text = summarise_entries(oldest, names, minute=minute, owner=owner)
+        text = summarise_entries(oldest, names, minute=minute, owner=owner, language=language)
         effects += _replace(owner, oldest, text, max(map(rating, oldest)))
     return effects
 
 
 def _cut_reflections(
-    owner: str, surplus: Sequence[Entry], limits: MemoryLimits, names: Mapping[str, str]
+    owner: str, surplus: Sequence[Entry], limits: MemoryLimits, names: Mapping[str, str], language: str
 ) -> list[Effect]:
     """Return effects that archive reflections, the important ones into one new reflection."""
     important = [e for e in surplus if rating(e) >= limits.importance_threshold]
@@ -259,9 +265,8 @@ def _cut_reflections(
     effects: list[Effect] = [Archive(owner=owner, numbers=rest)] if rest else []
     if important:
         importance = max(map(rating, important))
-        effects += _replace(
-            owner, important, summarise_entries(important, names, owner=owner), importance, "reflection"
-        )
+        text = summarise_entries(important, names, owner=owner, language=language)
+        effects += _replace(owner, important, text, importance, "reflection")
     return effects
 
 

@@ -15,11 +15,12 @@ The buffer holds observations, messages and summaries; separate limits bound ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cogitate.memory.effects import Archive, Effect, ReplaceSummary, SetCharacter
 from cogitate.memory.entry import OBSERVED_TYPES, Character, Entry, format_character
+from cogitate.memory.language.languages import UNDETERMINED
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.limits import MemoryLimits
 from cogitate.memory.stream import Stream
@@ -94,7 +95,14 @@ def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimi
 
 
 def compress_summary(
-    summary: str, leaving: Sequence[Entry], names: Mapping[str, str], room: int, *, now: int, passes: int = 2
+    summary: str,
+    leaving: Sequence[Entry],
+    names: Mapping[str, str],
+    room: int,
+    *,
+    now: int,
+    passes: int = 2,
+    language: str = UNDETERMINED,
 ) -> tuple[str, int]:
     """Return a summary of at most `room` tokens, written without a model, and the number of tokens cut off it.
 
@@ -103,10 +111,15 @@ def compress_summary(
     """
     if not leaving and passes < 2:
         return summary, 0
-    return fold_or_cut(summary, leaving, names, room, now=now)
+    return fold_or_cut(summary, leaving, names, room, now=now, language=language)
 
 
-def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> tuple[Effect, ...]:
+def enforce(
+    stream: Stream,
+    limits: MemoryLimits,
+    names: Mapping[str, str],
+    language_of_owner: Callable[[], str] = lambda: UNDETERMINED,
+) -> tuple[Effect, ...]:
     """Return the effects by which the boundary brings the total within the limit; none when it is."""
     if not is_over_limit(stream, limits):
         return ()
@@ -124,6 +137,7 @@ def enforce(stream: Stream, limits: MemoryLimits, names: Mapping[str, str]) -> t
         names,
         summary_room(kept, character, limits),
         passes=limits.passes,
+        language=language_of_owner(),
         now=live[-1].minute if live else 0,
     )
     most = max(0, limits.token_limit - _total("", kept, character))

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 import msgspec
 
-from cogitate.memory.clock import DAY, at_time, clock_in_force
+from cogitate.memory.clock import DAY, at_time, clock_in_force, day_of
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
-from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import language_of
@@ -35,7 +35,6 @@ LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every g
 
 
 _MOST_NAMED = 12  # of those who talked
-_LOOKED_AT = 10  # lines of a talk that show its language
 #: 'Ada told me: "', 'I asked Bo on day 2: "'
 _REPORT = re.compile(
     rf"(?P<who>[^:\n]{{1,{MAX_SPEAKER}}}?) (?:said|says|told|tells|asked|asks|answered|replied)"
@@ -182,25 +181,32 @@ def summarise_entries(
     *,
     minute: int | None = None,
     owner: str = "",
+    language: str = UNDETERMINED,
 ) -> str:
     """Return a summary of entries in about a third of their words (60 to 120), without a model. It is never empty.
 
     It follows the order of time; a summary of dialogue begins with the speakers, place and time, `owner` first if it is
     one of them. `minute` is the game time at which it is written, if that is known: what is over by then is told in the
-    past.
+    past. It is in `language`, or else in that of all entries together.
     """
+    language = prevailing_language(e.text for e in entries) if language == UNDETERMINED else language
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
-    lines = [
-        said._replace(text=anchor_days(said.text, said.minute)) for said in (parse_line(e, names) for e in ordered)
-    ]
+    header = _header(ordered, names, owner, language)
+    lines = [_dated(parse_line(e, names), day_of(ordered[0].minute) if header else None, language) for e in ordered]
     words = sum(count_words(item.text) for item in lines)
-    header = _header(ordered, names, owner)
     dense = 2 if words > 2 * sum(len(item.text.split()) for item in lines) else 1  # each character counts as a word
     room = max(dense * 60, min(dense * 120, words // 3)) + count_words(header)
-    text = summarise(lines, max_words=room, header=header, minute=minute, names=names.values())
+    text = summarise(lines, max_words=room, header=header, minute=minute, names=names.values(), language=language)
     if not text:
         text = lines[0].text if lines else ""
     return shorten(text, MAX_TEXT, "…") or "Nothing worth keeping was said."
+
+
+def _dated(line: Utterance, day: int | None, language: str) -> Utterance:
+    """Return a line of a summary that tells of a day, with days as numbers where nobody says it."""
+    if not line.speaker:
+        return line._replace(text=anchor_days(line.text, line.minute, around=language))
+    return line._replace(dated=day == day_of(line.minute))
 
 
 def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], language: str) -> str:
@@ -222,7 +228,7 @@ def is_header(sentence: str) -> bool:
 _HEADER = re.compile(r"(?: talked\b|^Conversation with ).*\b(?:on day \d+, |(?:during day|in round|in year) \d)")
 
 
-def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> str:
+def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str, language: str) -> str:
     if not entries or not all(is_dialogue(e) for e in entries):
         return ""
     subjects = dict.fromkeys(s for e in entries for s in e.subjects)
@@ -231,7 +237,6 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str) -> s
         return ""
     if len(people) > _MOST_NAMED:
         people = [*people[: _MOST_NAMED - 1], f"{len(people) - _MOST_NAMED + 1} others"]
-    language = languages_of(" ".join(e.text for e in entries[:_LOOKED_AT]))[0]
     if language not in (ENGLISH, UNDETERMINED):
         return _listed(entries[0], [resolve_name(s, names) for s in subjects], names, language)
     place = f" at {resolve_name(entries[0].location, names)}" if entries[0].location else ""

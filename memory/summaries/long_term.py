@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import UNDETERMINED
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.talk import Utterance
@@ -16,7 +17,7 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.memory.summaries.critical import critical_value, share_of_words
-from cogitate.memory.summaries.parts import PART, end_of_word, sentence_in_parts
+from cogitate.memory.summaries.parts import end_of_word, sentence_in_parts
 from cogitate.memory.summaries.summary import BREVITY, choose_units
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
@@ -40,14 +41,22 @@ def words_of_tokens(tokens: int) -> int:
     return tokens * 10 // 13
 
 
-def fold(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, *, now: int = 0) -> str:
+def fold(
+    summary: str,
+    entries: Iterable[Entry],
+    names: Mapping[str, str],
+    room: int,
+    *,
+    now: int = 0,
+    language: str = UNDETERMINED,
+) -> str:
     """Return a summary of at most `room` tokens that covers the old one and the entries, in order of time.
 
     Sentences on objectives, relationships, possessions and promises go first, then what says most in the fewest words.
     "" if there is nothing to tell, or no sentence fits. The same input gives the same text. Plans that are over
-    at game time `now`, or at the last entry, are told in the past tense.
+    at game time `now`, or at the last entry, are told in the past tense. Speech is quoted in the words of `language`.
     """
-    return _folded(summary, entries, names, room, now).text
+    return _folded(summary, entries, names, room, now, language).text
 
 
 class _Folded(NamedTuple):
@@ -57,7 +66,9 @@ class _Folded(NamedTuple):
     cut: int
 
 
-def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, now: int) -> _Folded:
+def _folded(
+    summary: str, entries: Iterable[Entry], names: Mapping[str, str], room: int, now: int, language: str
+) -> _Folded:
     most = words_of_tokens(max(0, room))
     old = [Utterance("", sentence, 0) for sentence in split_sentences(summary)]
     lines = [part for sentence in old for part in sentence_in_parts(sentence, most)]
@@ -65,14 +76,11 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
     for entry in ordered:
         said = parse_line(entry, names)
         sentences = first_sentences(said.text)
-        told = [
-            language_of(sentence).resolved(sentence, before)
-            for before, sentence in zip(("", *sentences), sentences, strict=False)
-        ]
-        dated = [said._replace(text=anchor_days(sentence, entry.minute)) for sentence in told]
-        lines += [part for sentence in dated for part in sentence_in_parts(sentence, most)]
+        told = sentences if said.speaker else _standing_alone(sentences, entry.minute, language)
+        each = (said._replace(text=sentence, dated=False) for sentence in told)
+        lines += [part for sentence in each for part in sentence_in_parts(sentence, most)]
     minute = max(now, ordered[-1].minute) if ordered else now or None
-    candidates = [_weighed(unit) for unit in units(lines, minute)]
+    candidates = [_weighed(unit) for unit in units(lines, minute, language=language)]
     words = words_of_tokens(max(0, room))
     while lines and words > 0:
         chosen = choose_units(candidates, words)
@@ -80,20 +88,32 @@ def _folded(summary: str, entries: Iterable[Entry], names: Mapping[str, str], ro
         size = estimate_tokens(text)
         if size <= room:
             told_of = {unit.line for unit in chosen}
-            left_out = (line.text for at, line in enumerate(lines) if line.minute == PART and at not in told_of)
+            left_out = (line.text for at, line in enumerate(lines) if line.is_part and at not in told_of)
             return _Folded(text, tokens_of_words(sum(map(count_words, left_out))))
         words = min(words - 1, words * room // size)
     return _Folded("", 0)
 
 
+def _standing_alone(sentences: Sequence[str], minute: int, language: str) -> list[str]:
+    """Return sentences that nobody says as they are told later."""
+    told = zip(("", *sentences), sentences, strict=False)
+    return [anchor_days(language_of(s).resolved(s, before), minute, around=language) for before, s in told]
+
+
 def fold_or_cut(
-    summary: str, entries: Sequence[Entry], names: Mapping[str, str], room: int, *, now: int = 0
+    summary: str,
+    entries: Sequence[Entry],
+    names: Mapping[str, str],
+    room: int,
+    *,
+    now: int = 0,
+    language: str = UNDETERMINED,
 ) -> tuple[str, int]:
     """Return what `fold` returns, or else the newest of all the text that fits, and the tokens that were cut off.
 
     A sentence that has no room as a whole is cut, too, where not all of its parts are told.
     """
-    text, cut = _folded(summary, entries, names, room, now)
+    text, cut = _folded(summary, entries, names, room, now, language)
     if text:
         return text, cut
     whole = f"{summary} {format_entries(entries, names)}".strip()

@@ -12,7 +12,6 @@ from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import LONG, count_words
 from cogitate.memory.summaries.units import clauses_of, first_sentences
 
-PART = -1  # in place of the game time of a line that is a part of a sentence
 LEAST_PART = 10  # words of a part of a sentence that has no room as a whole
 
 
@@ -32,7 +31,7 @@ def sentence_in_parts(line: Utterance, most: int) -> list[Utterance]:
             left = room
         parts[-1].append(piece)
         left -= size
-    return [line._replace(text=" ".join(part), minute=PART) for part in parts]
+    return [line._replace(text=" ".join(part), is_part=True) for part in parts]
 
 
 def line_in_parts(line: Utterance, most: int) -> list[Utterance]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import groupby
 
-from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.languages import UNDETERMINED, prevailing_language
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.port import calls_by_short_name
 from cogitate.memory.language.reported_speech import ReportedSpeech
@@ -21,12 +21,12 @@ from cogitate.memory.language.sentences import joined
 from cogitate.memory.language.short_names import short_names, with_short_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
-from cogitate.memory.summaries.parts import LEAST_PART, PART, line_in_parts, sentence_in_parts
+from cogitate.memory.summaries.parts import LEAST_PART, line_in_parts, sentence_in_parts
 from cogitate.memory.summaries.units import Unit, first_sentences, units
 
 _WORD = re.compile(r"[^\W\d_]+")
 BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
-_SAID = re.compile(r'([^":]{1,130}? (?:said|told [^":]{1,60}):)(?= "[^"]*"$)')
+_SAID = re.compile(r'([^":]{1,130}? (?:said|told [^":]{1,80}):)(?= "[^"]*"$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
 
@@ -37,21 +37,24 @@ def summarise(
     header: str = "",
     minute: int | None = None,
     names: Iterable[str] = (),
+    language: str = UNDETERMINED,
 ) -> str:
     """Return a summary of `lines` in at most `max_words` words (`count_words`), in sentences and in their order.
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
     if there is room for it. What is over at game time `minute` is told in the past. Of a sentence that has no room a
     part is told; where no line can be told, the longest is quoted. The same lines give the same summary; no lines, or
-    no room, give "". `names` are those of whom the lines may speak.
+    no room, give "". `names` are those of whom the lines may speak. Speech is quoted in the words of `language`, or
+    else of that of all lines together.
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
     parts = [part for line in lines for part in line_in_parts(line, room)]
     known = [*names]
-    short = _short_names(lines, known)
-    speech = pack_of(_language_of(lines)).speech
-    candidates, text, most = [_in_short(unit, short) for unit in units(parts, minute, known)], head, room
+    language = prevailing_language(line.text for line in lines) if language == UNDETERMINED else language
+    short = _short_names(lines, known) if calls_by_short_name(language) else {}
+    speech = pack_of(language).speech
+    candidates, text, most = [_in_short(unit, short) for unit in units(parts, minute, known, language)], head, room
     while True:
         told = _with_speech_together([unit.text for unit in choose_units(candidates, most)], speech)
         again = with_short_names(joined(part for part in (head, *told) if part), short)
@@ -69,14 +72,8 @@ def _short_names(lines: Iterable[Utterance], known: Sequence[str]) -> dict[str, 
     """Return the short names of those who speak, and are spoken to."""
     spoken = [line for line in lines if line.speaker]
     called = dict.fromkeys(name for line in spoken for name in (line.speaker, line.listener) if " " in name)
-    if not called or not calls_by_short_name(_language_of(spoken)):
-        return {}
     said = {word for line in spoken for word in _WORD.findall(line.text) if word.islower()}
     return short_names(called, known, said)
-
-
-def _language_of(lines: Iterable[Utterance]) -> str:
-    return languages_of(" ".join(line.text for line in lines))[0]
 
 
 def _in_short(unit: Unit, short: Mapping[str, str]) -> Unit:
@@ -91,9 +88,9 @@ def _with_speech_together(sentences: Iterable[str], speech: ReportedSpeech) -> l
     for lead, group in groupby(sentences, key=lambda one: _lead(one, speech)):
         run = list(group)
         if lead and len(run) > 1:
-            said = [sentence[len(lead) + 2 : -1].rstrip(" .,;") for sentence in run]
-            quotes = '", "'.join(said[:-1])
-            run = [f'{lead} "{quotes}" and "{said[-1]}."'] if _SAID.match(run[0]) else [speech.together(run)]
+            said = [sentence[len(lead) + 2 : -1] for sentence in run]
+            quotes = '", "'.join(one.rstrip(" .,;") for one in said[:-1])
+            run = [f'{lead} "{quotes}" and "{said[-1]}"'] if _SAID.match(run[0]) else [speech.together(run)]
         told += run
     return told
 
@@ -111,7 +108,7 @@ def _quoted(lines: Sequence[Utterance], room: int) -> str:
     if count_words(longest.text) < LEAST_PART:
         return ""
     part = sentence_in_parts(longest, room - count_words(longest.speaker) - 1)[0]
-    text = f"{part.text.rstrip(' .,;')}…" if part.minute == PART else part.text
+    text = f"{part.text.rstrip(' .,;')}…" if part.is_part else part.text
     if part.speaker:
         text = f'{part.speaker} {"asked" if text.endswith("?") else "said"} "{text}"'
     return text if count_words(text) <= room else ""

@@ -9,12 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.language.entities import REPORTING_WORDS, is_number, is_time, name_words
-from cogitate.memory.language.languages import ENGLISH, OTHER, is_english, languages_of
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
-from cogitate.memory.language.quotations import without_quotations
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.quotations import excerpt, without_quotations
+from cogitate.memory.language.sentences import has_end, split_sentences
 from cogitate.memory.language.talk import Speakers, Speech, Talk, Utterance
 from cogitate.memory.language.text import FUNCTION_WORDS, normal, stem, words
+from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.transcripts import without_directions
 
@@ -61,10 +62,13 @@ def _first(found: list[str]) -> list[str]:
     return found if len(found) <= MOST_SENTENCES else [*found[: MOST_SENTENCES - 1], rest]
 
 
-def units(lines: Sequence[Utterance], minute: int | None = None, known: Iterable[str] = ()) -> list[Unit]:
+def units(
+    lines: Sequence[Utterance], minute: int | None = None, known: Iterable[str] = (), language: str = UNDETERMINED
+) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies and without questions that hold no figure.
 
     Plans that are over at game time `minute`, if given, are told in the past tense. Names `known` keep their capital.
+    Speech is quoted in the words of a `language`, or else of that of all lines together.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
     """
     lines, written = [_readable(line) for line in lines], lines
@@ -78,7 +82,9 @@ def units(lines: Sequence[Utterance], minute: int | None = None, known: Iterable
     firsts = {name.partition(" ")[0] for name in known}
     opening = {word for said in sentences for sentence in said for word in _WORD.findall(sentence)[:1]}
     names |= speakers.written | {word for word in opening & firsts if word.lower() not in _NO_NAMES}
-    talk, spoken = Talk(speakers, names), " ".join(line.text for line in lines)
+    spoken = prevailing_language((line.text for line in lines), language)
+    told_in = spoken if language == UNDETERMINED else language
+    talk = Talk(speakers, names, language_called(told_in).quoted, told_in in (ENGLISH, UNDETERMINED))
     lines_with: Counter[str] = Counter()
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
@@ -88,12 +94,16 @@ def units(lines: Sequence[Utterance], minute: int | None = None, known: Iterable
         clauses, answers = clauses_of(said), at > 0 and lines[at - 1].text.endswith("?")
         for before, clause in zip(("", *clauses), clauses, strict=False):
             fluent = line.text == written[at].text
-            language = _language_of(clause, spoken, speakers)
-            if line.speaker and not is_english(spoken) and is_courtesy(clause, speakers):
+            known_as = _language_of(clause, spoken, speakers)
+            if line.speaker and spoken not in (ENGLISH, UNDETERMINED) and is_courtesy(clause, speakers):
                 continue
-            speech = Speech(line.speaker, line.listener, fluent, answers)
-            text = language.retold(language.resolved(clause, before), speech, talk)
-            text = language.told_after(text, minute) if minute is not None else text
+            quote = _cut(clause) if line.is_part else excerpt(clause, line.text)
+            tells_day = not line.dated and anchor_days(quote, line.minute) != quote
+            when = line.minute if tells_day else None
+            speech = Speech(line.speaker, quote, when, line.listener, fluent, answers)
+            text = known_as.retold(clause if line.speaker else known_as.resolved(clause, before), speech, talk)
+            text = anchor_days(text, line.minute) if line.speaker else text
+            text = known_as.told_after(text, minute) if minute is not None else text
             if not text or normal(text) in seen:
                 continue
             seen.add(normal(text))
@@ -107,13 +117,19 @@ def units(lines: Sequence[Utterance], minute: int | None = None, known: Iterable
     return found
 
 
+def _cut(part: str) -> str:
+    """Return a part of a sentence with an ellipsis where the sentence goes on."""
+    return f"{'…' if part[:1].islower() else ''}{part}{'' if has_end(part) else '…'}"
+
+
 def _language_of(clause: str, spoken: str, speakers: Speakers) -> Language:
-    """Return what knows the language of a clause; a few words in Latin letters are in the language of the talk."""
-    if clause.isascii() and is_english(spoken):
+    """Return what knows the language of a clause; a few words in Latin letters are in the language `spoken`."""
+    in_english = spoken in (ENGLISH, UNDETERMINED)
+    if clause.isascii() and in_english:
         return language_called(ENGLISH)
-    bare, around = speakers.without_names(clause), languages_of(spoken)[0]
-    is_lost = languages_of(bare)[0] == OTHER and not is_english(spoken)  # letters alone do not tell it
-    return language_called(around) if is_lost else language_of(bare, around)
+    bare = speakers.without_names(clause)
+    is_lost = languages_of(bare)[0] == OTHER and not in_english  # letters alone do not tell it
+    return language_called(spoken) if is_lost else language_of(bare, spoken)
 
 
 def _readable(line: Utterance) -> Utterance:

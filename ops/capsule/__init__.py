@@ -1,1 +1,1 @@
-"""Capsules on the command line: written from a run, without secrets, and put back for the commands that read runs."""
+"""Capsules on the command line: written from a run, without secrets, and restored for commands that read runs."""

@@ -1,4 +1,4 @@
-"""The runs that a command reads: of the server, or of capsules, which need none."""
+"""The runs that a command reads: from the server, or from capsules, which need no server."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ class ReadRun(NamedTuple):
 @contextmanager
 def open_run(settings: Settings, name: str) -> Iterator[ReadRun]:
     """Yield the run that a user names; see `open_runs`."""
-    with open_runs(settings, name) as (found,):
-        yield found
+    with open_runs(settings, name) as (run,):
+        yield run
 
 
 @contextmanager
 def open_runs(settings: Settings, *names: str) -> Iterator[list[ReadRun]]:
-    """Yield the runs that a user names: each by its name, or by the file of its capsule, for which no server is asked.
+    """Yield the runs that a user names, each by its name or by the file of its capsule, which needs no server.
 
-    The run of a capsule has the name of its file here; a second file of that name gets a number.
+    A capsule's run gets the name of its file; if several files have the same name, further ones get a number.
 
     Raises:
-        OSError, CapsuleError: when a file cannot be read, or is not what was written.
-        ServerSilent, ConfigurationError: as `open_state`, if a run of the server is named.
+        OSError, CapsuleError: when a file cannot be read, or was changed since it was written.
+        ServerSilent, ConfigurationError: as `open_state`, if a run is on the server.
     """
     server: Redis | None = None
-    found: list[ReadRun] = []
+    opened: list[ReadRun] = []
     with ExitStack() as resources:
         for name in names:
             if is_capsule(name):
                 path = Path(name)
-                same = sum(Path(one).name == path.name for one in names[: len(found)])
-                found.append(_read(path, f"{path.stem}-{same + 1}{CAPSULE}" if same else path.name))
+                same = sum(Path(earlier).name == path.name for earlier in names[: len(opened)])
+                opened.append(_read(path, f"{path.stem}-{same + 1}{CAPSULE}" if same else path.name))
                 continue
             if server is None:
                 server = resources.enter_context(open_state(settings))
-            found.append(ReadRun(server, name))
-        yield found
+            opened.append(ReadRun(server, name))
+        yield opened
 
 
 def _read(path: Path, name: str) -> ReadRun:

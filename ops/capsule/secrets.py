@@ -1,6 +1,6 @@
-"""Secrets in what a capsule would publish: those of the settings, and texts that look like one.
+"""Finds secrets that a capsule would publish: those in the settings, and texts that look like a secret.
 
-A secret beside the journal is replaced. One within the journal cannot be, since the chain covers each of its bytes.
+A secret outside the journal is replaced. One in the journal cannot be, since the chain covers each byte.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.urls import HIDDEN
 from cogitate.workers.processes.logs import secrets_in
 
-SHORTEST = 8  # characters of a key or password; a shorter one, such as "none" for a local server, may be any word
+SHORTEST = 8  # characters of a key or password; a shorter one, such as "none" for a local server, may be a common word
 
-#: The end of a name whose value is secret; "stop_token_ids" has none.
+#: The end of a name whose value is secret; "stop_token_ids" does not match.
 _SECRET = (
     r"(?:api[-_]?key|secret|passw(?:or)?d|passphrase|authorization|credentials?|private[-_]?key|cookie|x-auth|"
     r"(?<![a-z])token)"
 )
 _NAME = re.compile(f"{_SECRET}$", re.IGNORECASE)
 _NAMED = rf'"[^"\\]{{0,40}}{_SECRET}\\*"\s*:\s*\\*"(?!\*\*\*)[^"\\]{{8,}}'  # in JSON, or in JSON within a text of JSON
-#: The same as a line of a shell, of a file or of a header, and in the query of an address.
+#: The same in a line of a shell, a file or a header, and in the query of a URL.
 _ASSIGNED = rf"(?:{_SECRET}|access[-_]?key|account[-_]?key)[ ]?=[ ]?[\"']{{0,2}}[^\s\"'\\&<>*]{{8,}}"
 _HEADER = r"api[-_]?key[ ]?:[ ]?[A-Za-z0-9_-]{16,}"
 _QUERY = r"[?&](?:key|sig|signature|auth)=[^\s\"'\\&<>*]{8,}"
-#: The forms in which providers write keys, and an address with a password in it.
+#: The forms of providers' keys, and a URL with a password.
 _FORMS = (
     r"(?<![A-Za-z0-9])(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}",
     r"(?<![A-Za-z0-9])(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{16,}",
@@ -46,35 +46,35 @@ _FORMS = (
 
 
 class Secrets:
-    """The secrets to look for.
+    """The secrets to search for.
 
     Args:
-        settings: those of this machine, whose keys, tokens and passwords are looked for word by word.
+        settings: this machine's settings, whose keys, tokens and passwords are searched for verbatim.
     """
 
     def __init__(self, settings: Settings) -> None:
-        known = {one for one in secrets_in(settings) if len(one) >= SHORTEST}
-        known |= {json.dumps(one, ensure_ascii=False)[1:-1] for one in known}
+        known = {secret for secret in secrets_in(settings) if len(secret) >= SHORTEST}
+        known |= {json.dumps(secret, ensure_ascii=False)[1:-1] for secret in known}
         self._known = _any_of(map(re.escape, sorted(known))) if known else None
-        self._looks = _any_of((_NAMED, _ASSIGNED, _HEADER, _QUERY, *_FORMS))
+        self._forms = _any_of((_NAMED, _ASSIGNED, _HEADER, _QUERY, *_FORMS))
 
     def found_in(self, data: bytes) -> str:
-        """Return what a text has of a secret, in words that do not show it; "": nothing."""
+        """Describe the secret in a text without showing it; "" if there is none."""
         if self._known is not None and self._known.search(data):
             return "a key, token or password of this machine's settings"
-        if self._looks.search(data):
+        if self._forms.search(data):
             return "a text that looks like a key, a token or an address with a password"
         return ""
 
     def without(self, value: Any) -> Any:
-        """Return a JSON value with "***" in the place of each secret."""
+        """Return a JSON value with "***" in place of each secret."""
         if isinstance(value, Mapping):
             return {
                 self.without(name): HIDDEN if part and _NAME.search(str(name)) else self.without(part)
                 for name, part in value.items()
             }
         if isinstance(value, list):
-            return [self.without(one) for one in value]
+            return [self.without(item) for item in value]
         return HIDDEN if isinstance(value, str) and self.found_in(value.encode()) else value
 
 

@@ -1,4 +1,4 @@
-"""Write a run as a capsule: its journal as it is, what the journal leads to, and what its thoughts came from."""
+"""Writes a run as a capsule: its journal unchanged, the resulting memories, and the answers, settings and prompts."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ from cogitate.simulation.recorded.files import recording_lines
 from cogitate.tasks.job import JobKey
 from cogitate.workers.jobs.stored_texts import all_recorded
 
-_OF_MACHINE = {RESUME, KEPT}  # in a run's description: a command with its folders, and what its cost was expected to be
+_OF_MACHINE = {RESUME, KEPT}  # parts of a run's description that stay here: a command with folders, and the estimate
 
 
 def write_capsule(client: Redis, run: str, settings: Settings, out: Path) -> Verified:
-    """Write a run's capsule, verify it, and return what it holds.
+    """Write a run's capsule, verify it, and return the result.
 
     Raises:
         RunMissing: if the run does not exist.
         JournalError: when its journal was changed.
         InputError: when the run has no tick, a part of its journal is gone, or it holds a secret.
-        CapsuleError: when it is too large.
+        CapsuleError: when the capsule is too large.
     """
     store = RunStore.open(client, run)
     tick = store.tick()
@@ -112,7 +112,7 @@ def _write_lines(container: ContainerWriter, name: str, lines: Iterable[bytes], 
 
 
 def _added(entries: Iterable[ExportedEntry], add: Callable[[bytes], None], secrets: Secrets) -> Iterator[ExportedEntry]:
-    """Yield these entries, each once it was added to its member."""
+    """Yield these entries, after adding each to the container's member."""
     for number, entry in enumerate(entries, 1):
         raw = entry.raw()
         _refuse(secrets, raw, f"entry {number} of its journal")
@@ -128,7 +128,7 @@ def _answers(store: RunStore, settings: Settings, ended: set[JobKey]) -> Iterato
 
 
 def _refuse(secrets: Secrets, data: bytes, where: str) -> None:
-    """Refuse to publish a secret.
+    """Check that a text holds no secret.
 
     Raises:
         InputError: naming the place, not the secret.

@@ -46,7 +46,7 @@ def budget(
 ) -> int:
     """Show the limits in force and their spending, or set or lift one. A change takes effect at the next tick.
 
-    A limit may be lower than the amount spent: running jobs continue, and it admits no further ones.
+    A limit may be lower than the amount spent: running jobs continue, and no further ones are admitted.
     """
     if (name is None) != (action == "show") or (value is None) != (action != "set"):
         raise ConfigurationError("give `set NAME VALUE`, `unset NAME`, or `show` alone")
@@ -81,16 +81,16 @@ def _show(run: str, options: SharedOptions, *, every_owner: bool) -> int:
         table = budget_table(lines, in_force, fold=not every_owner, width=console.width)
     if lines:
         console.print(table)
-    for said in value_lines(values):
-        console.print(said)
+    for line in value_lines(values):
+        console.print(line)
     if options.as_json:
-        found = {
+        facts = {
             "run": run,
-            "limits": {one.name: one.limit for one in in_force},
-            "for_retries": {one.name: one.for_retries for one in in_force if one.for_retries},
+            "limits": {limit.name: limit.limit for limit in in_force},
+            "for_retries": {limit.name: limit.for_retries for limit in in_force if limit.for_retries},
             "changed": [change.tick for change in limits.changes],
             "budget": msgspec.to_builtins(lines),
             "values": {"changes": values.changes, "checked": msgspec.structs.asdict(values.checked)},
         }
-        print(json.dumps(found), flush=True)
+        print(json.dumps(facts), flush=True)
     return 0

@@ -21,7 +21,7 @@ from cogitate.scheduler.inspection.comparison import Comparison, Side, compare_r
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.ledger.run_store import RunStore
 
-MOST = 20  # owners that are listed
+MOST = 20  # the most owners listed
 
 
 def compare(
@@ -41,9 +41,9 @@ def compare(
 ) -> int:
     """Compare two runs: the first tick at which they differ, its cause, and how the difference spreads.
 
-    Both journals are verified on the way. Trimmed ticks come from the files in the data folder; where these are
-    missing, the comparison begins with the first tick that both runs have. The exit code is 1 when a journal was
-    changed; runs that differ are no failure.
+    The command verifies both journals. Trimmed ticks come from the files in the data folder; if these are missing, the
+    comparison begins with the first tick that both runs have. The exit code is 1 when a journal was changed, but 0 when
+    the runs differ.
     """
     settings = options.settings()
     load_kinds(settings)
@@ -67,8 +67,8 @@ def read_comparison(a: str, b: str, *, settings: Settings | None = None, since: 
     """Return the comparison of two runs, from the tick `since` on.
 
     Args:
-        a: a run of the server, or the file of a capsule, such as "town.capsule"; likewise `b`.
-        settings: say where the runs are; by default those of the environment and cogitate.toml.
+        a: a run on the server, or the file of a capsule, such as "town.capsule"; likewise `b`.
+        settings: the settings that locate the runs; by default those of the environment and cogitate.toml.
 
     Raises:
         RunMissing: if a run does not exist.
@@ -108,16 +108,16 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
     if len(found.spread) > MOST:
         lines.append(f"  and {len(found.spread) - MOST:,} more; --json and --html have all")
     for kind in sorted({*found.figures["a"], *found.figures["b"]}):
-        told = []
+        cells = []
         for side in (found.figures["a"], found.figures["b"]):
             figures = side.get(kind)
-            told.append(
+            cells.append(
                 "none"
                 if figures is None
                 else f"{figures.jobs:,} jobs, {figures.by_model:,} by a model, {figures.late:,} late, "
                 f"{figures.denied:,} refused by the budget, {figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
             )
-        lines.append(f"{kind}: {told[0]}" + ("" if told[0] == told[1] else f" | {told[1]}"))
+        lines.append(f"{kind}: {cells[0]}" + ("" if cells[0] == cells[1] else f" | {cells[1]}"))
     if found.ends[0] != found.ends[1]:
         lines.append(f"{found.a} ends at tick {found.ends[0]:,}, {found.b} at tick {found.ends[1]:,}")
     return lines

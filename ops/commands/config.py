@@ -46,14 +46,14 @@ def config(data_dir: DataDir = None, as_json: AsJson = False) -> int:
 
 
 def _shown(value: object) -> str:
-    """Return a value as an environment variable holds it: a table as JSON."""
+    """Return a value as an environment variable would hold it: tables and lists as JSON."""
     if isinstance(value, dict | list | tuple):
         return json.dumps(value, ensure_ascii=False)
     return "" if value is None else str(value)
 
 
 def mask_secrets(name: str, value: object) -> object:
-    """Return a value as JSON without keys and passwords."""
+    """Return a value in JSON types, without keys and passwords."""
     if isinstance(value, BaseModel):
         return {key: mask_secrets(key, part) for key, part in value if part is not None}
     if isinstance(value, tuple):
@@ -71,10 +71,10 @@ def mask_secrets(name: str, value: object) -> object:
 
 def setting_origin(name: str, flags: set[str]) -> str:
     """Return the source of a setting."""
-    variable = f"COGITATE_{name.upper()}"
-    for given in os.environ:
-        if given.upper() == variable or given.upper().startswith(variable + "__"):
-            return "flag" if name in flags else given
+    prefix = f"COGITATE_{name.upper()}"
+    for variable in os.environ:
+        if variable.upper() == prefix or variable.upper().startswith(prefix + "__"):
+            return "flag" if name in flags else variable
     if name in flags:
         return "flag"
     if name in read_tables():

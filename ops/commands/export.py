@@ -40,7 +40,7 @@ def export(
         Literal["memories", "jobs", "journal", "answers"] | None,
         typer.Option(
             "--what",
-            help="Memories, one owner a line; jobs; ticks of the journal; or recorded answers.",
+            help="Memories, one owner per line; jobs; ticks of the journal; or recorded answers.",
             show_default=False,
         ),
     ] = None,
@@ -63,9 +63,9 @@ def export(
 ) -> int:
     """Write a run's memories, jobs or journal as JSON Lines or as Parquet, or the whole run as a capsule.
 
-    Owners come by name, ended jobs in the order of their ends and before open ones, ticks by number. The journal is
-    verified on the way. Trimmed ticks come from the files in the data folder, if these exist; jobs that ended in them
-    are omitted. The exit code is 1 when the journal was changed. A capsule is one file, which `cogitate verify
+    Owners are sorted by name and ticks by number; ended jobs come in the order of their ends, then open ones. The
+    command verifies the journal. Trimmed ticks come from the files in the data folder, if these exist; jobs that ended
+    in them are omitted. The exit code is 1 when the journal was changed. A capsule is one file, which `cogitate verify
     FILE` verifies on any machine.
     """
     settings = read_settings(verbose, data_dir=data_dir)
@@ -75,8 +75,8 @@ def export(
         if is_capsule(run):
             raise InputError(f"{quoted(run)} is a capsule already: copy the file")
         with open_state(settings) as client:
-            made = write_capsule(client, run, settings, out)
-        for line in verified_lines(made, out):
+            verified = write_capsule(client, run, settings, out)
+        for line in verified_lines(verified, out):
             Terminal(stderr=True).print(line)
         return 0
     if what is None:
@@ -106,7 +106,7 @@ def export(
 
 
 def _written(lines: Iterator[bytes], out: Path | None) -> int:
-    """Write lines to a file, or to stdout, and return how many were written."""
+    """Write lines to a file or to stdout, and return their number."""
     if out is None:
         return _to_stdout(lines)
     with private_file(out) as file:
@@ -114,7 +114,7 @@ def _written(lines: Iterator[bytes], out: Path | None) -> int:
 
 
 def _to_stdout(lines: Iterator[bytes]) -> int:
-    """Write lines until the reader closes the pipe (`… | head`), and return how many were written."""
+    """Write lines until the reader closes the pipe (`… | head`), and return the number written."""
     count = 0
     try:
         for line in lines:
@@ -128,15 +128,15 @@ def _to_stdout(lines: Iterator[bytes]) -> int:
 
 
 def _answers(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
-    """Yield each recorded attempt with its prompt and outcome, and what its job came to."""
+    """Yield each recorded attempt with its prompt and outcome, and the end of its job."""
     lines = all_lines(client, settings.data_dir, run)
     ended = {note.key: (line.core.tick, note) for line in lines for note in line.notes.ended}
     for key, attempt in all_recorded(RunStore.open(client, run), settings):
-        told: dict[str, Any] = {"job": key.text()} | msgspec.to_builtins(attempt)
-        if (found := ended.get(key)) is not None:
-            tick, note = found
-            told |= {"ended": tick - key.tick, "source": note.source, "inputs": note.inputs}
-        yield msgspec.json.encode(told)
+        facts: dict[str, Any] = {"job": key.text()} | msgspec.to_builtins(attempt)
+        if (end := ended.get(key)) is not None:
+            tick, note = end
+            facts |= {"ended": tick - key.tick, "source": note.source, "inputs": note.inputs}
+        yield msgspec.json.encode(facts)
 
 
 def _memories(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
@@ -148,7 +148,7 @@ def _memories(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
 
 
 def _jobs(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:
-    return (msgspec.json.encode(job_json(one)) for one in JobHistory(client, run).all())
+    return (msgspec.json.encode(job_json(job)) for job in JobHistory(client, run).all())
 
 
 def _journal(client: Redis, run: str, settings: Settings) -> Iterator[bytes]:

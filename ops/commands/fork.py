@@ -1,4 +1,4 @@
-"""`cogitate fork`: begin a run with another run's ticks, and go on from there."""
+"""`cogitate fork`: begin a run with another run's ticks, and continue from there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fork(
         typer.Option(metavar="NAME=FILE", help="A prompt template, from the next tick on."),
     ] = None,
     world: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Changes of what agents observe, and of their profiles.")
+        Path | None, typer.Option(metavar="FILE", help="Changes to what agents observe, and to their profiles.")
     ] = None,
     days: Annotated[
         int | None,
@@ -44,7 +44,7 @@ def fork(
     *,
     options: SharedOptions,
 ) -> int:
-    """Repeat a run up to a tick, without a call, and continue from there. An unchanged fork equals its source."""
+    """Repeat a run up to a tick, calling no model, and continue from there. An unchanged fork equals its source."""
     if days is not None and ticks is not None:
         raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
     settings = options.settings(workers=workers, tick_rate=tick_rate)

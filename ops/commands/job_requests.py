@@ -1,4 +1,4 @@
-"""The commands that ask a run's host for something about jobs, named or by filters: `retry` and `cancel-jobs`."""
+"""The commands that send a run's host requests about jobs, by id or by filters: `retry` and `cancel-jobs`."""
 
 from __future__ import annotations
 
@@ -45,16 +45,19 @@ def retry(
     """Repeat jobs that were late, failed, dead, denied or too_slow: a new job replaces the result of the heuristic.
 
     The new job is charged to the budget windows of its tick. It is refused if these have no room, or if the heuristic's
-    entry was repaired, summarised or pruned meanwhile. Jobs that cannot be repeated are named, and the others sent.
+    entry was repaired, summarised or pruned meanwhile. The command names jobs that cannot be repeated, and sends the
+    others.
 
-    With the name of a run, the newest matching jobs are repeated, at most as many as may wait for a host. This requires
-    a reason and asks for confirmation.
+    With the name of a run, it repeats the newest matching jobs, at most as many as may wait for a host. This requires a
+    reason and asks for confirmation.
     """
     query = filters.query()
     if run := _run_of(targets):
         faults = list[str]()
         with open_state(options.settings()) as client:
-            found = retryable_matches(JobHistory(client, run), query)  # a run that is missing is named first
+            found = retryable_matches(
+                JobHistory(client, run), query
+            )  # a missing run is reported before a missing reason
         _check_reason(request.reason)
         if not found.requests:
             raise InputError(f"run {run!r}: {found.text()}")
@@ -77,10 +80,10 @@ def cancel_jobs(
     """Cancel open jobs while their run continues: workers call no model for them any more, and heuristics replace them.
 
     The heuristic's result takes effect when the answer was due. An answer in flight is discarded, and its cost stays
-    charged. A job that has ended meanwhile is not an error: the outcome counts such jobs.
+    charged. A job that has ended meanwhile is no error: the outcome counts such jobs.
 
-    With the name of a run, the command cancels all its open jobs that match; without filters, every one. The run itself
-    continues. This asks for confirmation. A reason is required.
+    With the name of a run, the command asks for confirmation, and cancels all open jobs that match; without filters,
+    every one. The run itself continues. A reason is required.
     """
     _check_reason(request.reason)
     query = filters.query()
@@ -102,10 +105,10 @@ def cancel_jobs(
 
 
 def _retries(ids: Sequence[str], options: SharedOptions) -> tuple[str, list[Retry], list[str]]:
-    """Return the run of these jobs, the requests to repeat them, and why others of them cannot be repeated.
+    """Return the run of these jobs, the requests to repeat them, and the reasons why the others cannot be repeated.
 
     Raises:
-        InputError: if none can be repeated, or they are of several runs.
+        InputError: if no job can be repeated, or the jobs are of several runs.
     """
     run, keys = _keys_of(ids)
     with open_state(options.settings()) as client:
@@ -116,10 +119,10 @@ def _retries(ids: Sequence[str], options: SharedOptions) -> tuple[str, list[Retr
 
 
 def _run_of(targets: Sequence[str]) -> str:
-    """Return the run whose jobs are to match filters; "" if the targets are ids of jobs.
+    """Return the run whose jobs the filters select; "" if the targets are ids of jobs.
 
     Raises:
-        InputError: if it is the file of a capsule.
+        InputError: if the target is the file of a capsule.
     """
     return of_server(targets[0]) if len(targets) == 1 and "/" not in targets[0] else ""
 
@@ -131,16 +134,16 @@ def _check_reason(reason: str) -> None:
 
 def _check_no_filters(query: JobQuery) -> None:
     if query != EVERY_JOB:
-        raise ConfigurationError("filters choose among the jobs of a run: give the run's name instead of ids")
+        raise ConfigurationError("filters select among the jobs of a run: give the run's name instead of ids")
 
 
 def _keys_of(ids: Sequence[str]) -> tuple[str, list[JobKey]]:
     """Return the run of these jobs, and their keys.
 
     Raises:
-        InputError: if one is not the id of a job, or they are of several runs.
+        InputError: if a text is not the id of a job, or the jobs are of several runs.
     """
-    keys = [parse_job_id(one) for one in ids]
+    keys = [parse_job_id(text) for text in ids]
     runs = sorted({run for run, _ in keys})
     if len(runs) > 1:
         raise InputError(f"these jobs are of several runs ({', '.join(runs)}): name those of one run at a time")

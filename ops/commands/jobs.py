@@ -49,9 +49,9 @@ def jobs(
     return 0
 
 
-def _brief(one: JobRecord) -> dict[str, Any]:
+def _brief(job: JobRecord) -> dict[str, Any]:
     """Return all facts of a job except its effects, which `cogitate job` shows."""
-    facts = job_json(one)
+    facts = job_json(job)
     for part in (facts, facts["late"] or {}):
         part.pop("effects", None)
     return facts
@@ -73,7 +73,7 @@ def _lines(found: list[JobRecord]) -> Iterator[str]:
 def job(
     job_id: Annotated[str, typer.Argument(metavar="ID", help="The job's id, as `cogitate jobs` and Flower show it.")],
     prompt: Annotated[
-        bool, typer.Option("--prompt", help="Also show its prompts and answers, if `record` kept them.")
+        bool, typer.Option("--prompt", help="Show its prompts and answers too, if `record` kept them.")
     ] = False,
     *,
     options: SharedOptions,

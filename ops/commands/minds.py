@@ -1,4 +1,4 @@
-"""`cogitate minds`: show what the agents of a run remember on a page, served on this machine or written as a file."""
+"""`cogitate minds`: show the memories of a run's agents on a page, served on this machine or written as a file."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def minds(
     """Show what every agent remembers on a page: a timeline of each day, and each thought with its evidence, the job
     that wrote it, what its prompt showed and left out, and its cost.
 
-    By default, the page is served on this machine until Ctrl-C, at an address with a secret. It answers what comes to
-    an agent's mind for a question, and shows prompts that the run recorded. With --out it is one HTML file that loads
-    nothing, that only you may read, and that holds no prompt. Memories at an earlier time are rebuilt from the journal,
-    exactly as they were. The exit code is 1 if the journal was altered.
+    By default, the page is served on this machine until Ctrl-C, at an address with a secret. It shows what an agent
+    recalls for a question, and the prompts that the run recorded. With --out it is one HTML file that loads nothing,
+    holds no prompt, and is readable by you alone. Memories at an earlier time are rebuilt from the journal, exactly as
+    they were. The exit code is 1 if the journal was altered.
     """
     settings = options.settings()
     load_kinds(settings)
@@ -56,34 +56,34 @@ def minds(
         if out is None:
             names = [one.run for one in runs]
             reading = MindsReading(runs[0].client, settings, {one.run: one.client for one in runs})
-            reading.page(names[0], at=at or "", beside=(*names, "")[1])  # name what is missing at once
+            reading.page(names[0], at=at or "", beside=(*names, "")[1])  # report a missing run or tick before serving
             return _serve(reading, names, at, port)
-        shown, told = zip(*(read_shown(one, at) for one in runs), strict=True)
+        shown, figures = zip(*(read_shown(one, at) for one in runs), strict=True)
     write_minds(shown, out)
     Terminal(stderr=options.as_json).print(f"wrote {out} ({out.stat().st_size / 1000:,.0f} kB)")
     if options.as_json:
-        print(json.dumps({**told[0], "out": str(out)} | ({"beside": told[1]} if beside is not None else {})))
+        print(json.dumps({**figures[0], "out": str(out)} | ({"beside": figures[1]} if beside is not None else {})))
     return 0
 
 
 def read_shown(read: ReadRun, at: str | None) -> tuple[ShownRun, dict[str, int | str]]:
-    """Return a run with all memories, at an earlier time if one is given, and its figures."""
+    """Return a run with all memories, now or at the time `at`, and its figures."""
     client, run = read
     store = RunStore.open(client, run)
     facts, past = kept_facts(store), None if at is None else read_past(store, tick_at(store, at))
     tick = store.tick() if past is None else past.tick
     with facts.clock.in_force():
-        found = list(read_minds(client, run, past))
+        minds = list(read_minds(client, run, past))
         shown = shown_minds(
             run,
             tick,
             facts.minute(tick),
             trimmed_tick(store),
-            found,
+            minds,
             {model.name: model.model for model in facts.models},
         )
-    entries = sum(len(mind.stream.entries) for mind in found)
-    return shown, {"run": run, "tick": tick, "owners": len(found), "entries": entries}
+    entries = sum(len(mind.stream.entries) for mind in minds)
+    return shown, {"run": run, "tick": tick, "owners": len(minds), "entries": entries}
 
 
 def _serve(reading: MindsReading, runs: Sequence[str], at: str | None, port: int) -> int:

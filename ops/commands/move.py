@@ -1,4 +1,4 @@
-"""`cogitate move`: bring a run without a host to another ledger."""
+"""`cogitate move`: move a run without a host to another ledger."""
 
 from __future__ import annotations
 

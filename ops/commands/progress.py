@@ -38,8 +38,8 @@ class RunProgress:
         )
         self._task = self._bar.add_task(loop.ledger.run, total=ticks, completed=loop.tick)
         self._tick: Tick | None = None
-        self._said = -1
-        self._since = f"since tick {loop.tick}: " if loop.tick else ""  # jobs that ended before it was resumed
+        self._printed = -1  # the last `PLAIN_EVERY` period with a line
+        self._since = f"since tick {loop.tick}: " if loop.tick else ""  # a resumed loop does not count earlier jobs
 
     @contextmanager
     def drawn(self) -> Iterator[RunProgress]:
@@ -52,8 +52,8 @@ class RunProgress:
     def update(self, tick: Tick) -> None:
         """Record a tick. The display refreshes itself."""
         self._tick = tick
-        if not self._console.is_terminal and tick.minute // PLAIN_EVERY != self._said:
-            self._said = tick.minute // PLAIN_EVERY
+        if not self._console.is_terminal and tick.minute // PLAIN_EVERY != self._printed:
+            self._printed = tick.minute // PLAIN_EVERY
             self._console.print(
                 f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {self._since}{jobs_line(self._loop.ended)}"
             )
@@ -73,7 +73,7 @@ def _moment(tick: Tick) -> str:
 
 
 def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
-    """Return the number of ended jobs by kind and source, and degraded ones by reason."""
+    """Return the numbers of ended jobs by kind and source; of degraded ones, by kind and reason."""
     kinds: dict[str, Counter[str]] = {}
     for (kind, source, reason), count in ended.items():
         kinds.setdefault(kind, Counter())[source if reason == "none" else reason] += count
@@ -85,7 +85,7 @@ def jobs_line(ended: Counter[tuple[str, str, str]]) -> str:
 
 
 def budget_left(view: BudgetView, tick: Tick) -> list[str]:
-    """Return a line for the day and one for the run: what admission may still spend of each limit."""
+    """Return a line for the day and one for the run with the part of each limit that admission may still spend."""
     periods: dict[str, list[str]] = {}
     for name, limit in view.table:
         if name.period == "tick" or name.scope.startswith("owner:") or name.scope.endswith(":*"):

@@ -156,9 +156,9 @@ def host(
     """Host a run to its end or an interruption, print its summary, and return the exit code.
 
     Args:
-        choose: returns the run, once there is a server.
+        choose: returns the run to host; called once the server runs.
         again: the options that resume the run unchanged, each after a space.
-        named: whether the run's name was given; otherwise another free one may be chosen.
+        named: whether the user named the run; otherwise, if its name is taken meanwhile, it gets the next free one.
     """
     err, out = Terminal(stderr=True), Terminal(stderr=as_json)
     with interruptible(err.print) as interruption:
@@ -172,7 +172,7 @@ def host(
                         loop = _host_run(client, made, settings, interruption, err, audit, again)
                     except RunExists:
                         if named:
-                            raise  # another process took the same free name: try the next
+                            raise  # otherwise another process took the free name: try the next one
                 if audit:
                     audit_at_end(client, made.name, settings.outage_wait)
                 summary = _with_warnings(summarise_run(client, made.name), made.world)
@@ -206,7 +206,7 @@ def _host_run(
     again: str,
 ) -> TickLoop:
     """Host the run to its end or an interruption, and return its closed loop."""
-    there = made.resume
+    exists = made.resume
     try:
         with loop_of(
             made.world,
@@ -219,7 +219,7 @@ def _host_run(
             describe=made.describe,
             log_warnings=False,
         ) as loop:
-            there = True
+            exists = True
             warn_of_missing_models(loop.settings)
             for line in paced_lines(
                 loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
@@ -237,8 +237,8 @@ def _host_run(
                 drive(loop, made.world, on_tick=watch)
             return loop
     except (KeyboardInterrupt, LedgerError, RedisError, OSError) as error:
-        # A fenced host must not take the run back by itself.
-        if not isinstance(error, RunExists | RunHeld | Fenced) and (there or _exists(client, made.name)):
+        # No hint after Fenced: to resume would take the run back from its new host.
+        if not isinstance(error, RunExists | RunHeld | Fenced) and (exists or _exists(client, made.name)):
             error.add_note(_resume_hint(made.name, again))
         raise
 
@@ -251,13 +251,13 @@ def _exists(client: Redis, run: str) -> bool:
 
 
 def _with_warnings(summary: RunSummary, world: World) -> RunSummary:
-    found = warnings_of(world)
-    found.update(summary.warnings)
-    return msgspec.structs.replace(summary, warnings=dict(sorted(found.items())))
+    warnings = warnings_of(world)
+    warnings.update(summary.warnings)
+    return msgspec.structs.replace(summary, warnings=dict(sorted(warnings.items())))
 
 
 def options_again(data_dir: str, **given: object) -> str:
-    """Return the options that resume a run unchanged, each after a space; the ledger keeps all others."""
+    """Return the options that resume a run unchanged, each after a space; the ledger keeps the others."""
     flags = {f"--{name.replace('_', '-')}": value for name, value in given.items() if value is not None}
     texts = [flag if value is True else f"{flag} {value}" for flag, value in flags.items() if value is not False]
     return "".join(f" {text}" for text in texts) + data_dir

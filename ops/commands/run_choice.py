@@ -29,7 +29,14 @@ from cogitate.scheduler.ledger.run_store import RunStore, missing_run, run_exist
 from cogitate.simulation.world import World
 from cogitate.tasks.registry import kinds
 
-NUMBERS = ("agents", "seed", "minutes_per_tick", "start_minute", "unchanged", "ticks")  # of a world's description
+NUMBERS = (
+    "agents",
+    "seed",
+    "minutes_per_tick",
+    "start_minute",
+    "unchanged",
+    "ticks",
+)  # integers in a world's description
 
 REQUIRED = {
     "recorded": ("minutes_per_tick", "ticks"),
@@ -45,11 +52,11 @@ class RunChoice:
 
     name: str
     world: World
-    ticks: int  # in all
+    ticks: int  # the whole length
     resume: bool
     take_over: bool = False
-    describe: dict[str, str]  # the part that the run stores
-    fork: Fork | None = None  # what a new run begins with
+    describe: dict[str, str]  # stored with the run
+    fork: Fork | None = None  # the source of a new run
 
 
 def new_run(
@@ -64,10 +71,10 @@ def new_run(
 ) -> RunChoice:
     """Return a new run; its default name is the first free one of town-1, town-2, …
 
-    The run stores its estimate, for comparison in a report, and how to resume it.
+    The run stores its estimate, which a report compares with its spending, and the command that resumes it.
 
     Args:
-        options: of the command line, which a resumed run needs again.
+        options: the command-line options that the command to resume must repeat.
 
     Raises:
         RunExists: when a run of this name exists.
@@ -80,8 +87,8 @@ def new_run(
         )
     ticks = ticks or (days or default_days(world)) * world.ticks_per_day
     agents = sum(owner.startswith("agent:") for owner in world.owners())
-    begun = -(-ticks // world.ticks_per_day)
-    expected = estimate(settings, kinds(), demand_of(client, settings), agents=max(1, agents), days=begun)
+    begun_days = -(-ticks // world.ticks_per_day)
+    expected = estimate(settings, kinds(), demand_of(client, settings), agents=max(1, agents), days=begun_days)
     name = name or _free_name(choice.stem, names)
     command = f"cogitate run --run {name} --resume{options}"
     describe = choice.describe() | {"ticks": str(ticks), KEPT: msgspec.json.encode(expected).decode(), RESUME: command}
@@ -89,7 +96,7 @@ def new_run(
 
 
 def resumed_run(client: Redis, name: str, days: int | None, ticks: int | None, take_over: bool) -> RunChoice:
-    """Return an existing run with its original world, and its original length unless another one is given.
+    """Return an existing run with its original world, and its original length unless another is given.
 
     Raises:
         RunMissing: when no run of this name exists.
@@ -119,13 +126,13 @@ def forked_run(
     ticks: int | None,
     options: str,
 ) -> RunChoice:
-    """Return a fork of a run, with its world, and its length unless another one is given.
+    """Return a fork of a run, with the world of its source, and the same length unless another is given.
 
     Args:
         at: a tick, or a game time such as "day 2 12:00".
-        changes: of limits, settings and templates, from the next tick on.
-        changed_world: file of the changes to the world.
-        options: of the command line, which a resumed run needs again.
+        changes: changes to limits, settings and templates, from the next tick on.
+        changed_world: a file of changes to the world.
+        options: the command-line options that the command to resume must repeat.
 
     Raises:
         RunMissing: when the source does not exist.
@@ -154,10 +161,10 @@ def forked_run(
 
 
 def _read_capsule(path: Path) -> tuple[str, TickOf, dict[str, str]]:
-    """Return the name of the run in a capsule, what gives its ticks, and what the run says of its world.
+    """Return the name of a capsule's run, the function that finds its ticks, and its description.
 
     Raises:
-        CapsuleError: when it was altered, or its world is a recording that it does not contain.
+        CapsuleError: when the capsule was altered, or lacks the recording that is its world.
     """
     with open_capsule(path) as capsule:
         manifest, kept = capsule.manifest, dict(capsule.manifest.description)

@@ -39,7 +39,7 @@ from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import run_names
 from cogitate.scheduler.ledger.worker_signs import workers_seen
 
-OTHERS = 62  # the fewest characters of all columns but the name
+OTHERS = 62  # the minimum width of all columns except the name, in characters
 
 
 def runs(options: SharedOptions) -> int:
@@ -52,60 +52,61 @@ def runs(options: SharedOptions) -> int:
 
 def show_runs(client: Redis, settings: Settings, as_json: bool) -> None:
     """Print the list of runs, and their total spending today if it is limited."""
-    found, damaged = [], {}
+    readable, damaged = [], {}
     for name in run_names(client):
         try:
-            found.append(summarise_run(client, name))
+            readable.append(summarise_run(client, name))
         except (LedgerError, JournalError) as error:
             damaged[name] = str(error)
     console = Terminal(stderr=as_json)
     waiting = waiting_runs(client, time.time())
-    if found:
-        longest = max(len(visible(one.run)) for one in found)
+    if readable:
+        longest = max(len(visible(summary.run)) for summary in readable)
         console.width = max(console.width, longest + OTHERS)  # a narrower terminal wraps the lines
-        console.print(_table(found, longest))
-    if any(one.waiting for one in waiting):
-        console.print(waiting_table(waiting))
+        console.print(_table(readable, longest))
     elif not damaged:
         console.print("no runs yet; start one with: cogitate run")
+    if any(run.waiting for run in waiting):
+        console.print(waiting_table(waiting))
     day = RealDay(client, settings).spending()
     if day.limited:
         console.print(real_day_line(day))
     for why in damaged.values():
         console.print(why, style="yellow")
-    wrong = redis_problems(client)
-    for what in wrong:
-        console.print(f"Redis {what}", style="yellow")
+    problems = redis_problems(client)
+    for problem in problems:
+        console.print(f"Redis {problem}", style="yellow")
     if as_json:
         unreadable = [{"run": name, "status": UNREADABLE, "why": why} for name, why in damaged.items()]
-        at_workers = {one.run: one for one in waiting}
-        runs = [_json(one, at_workers.get(one.run)) for one in found] + unreadable
+        at_workers = {run.run: run for run in waiting}
+        runs = [_json(summary, at_workers.get(summary.run)) for summary in readable] + unreadable
         today = {"real_day": real_day_json(day)} if day.limited else {}
-        print(json.dumps({"runs": runs, **today, **({"redis": wrong} if wrong else {})}), flush=True)
+        print(json.dumps({"runs": runs, **today, **({"redis": problems} if problems else {})}), flush=True)
 
 
-def _json(one: RunSummary, at_workers: WaitingRun | None) -> dict[str, object]:
-    facts = {name: getattr(one, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
-    found = {**facts, "jobs": ended_jobs(one), "spent": by_unit(one.spent), "host": one.host, "digest": one.digest}
-    return found if at_workers is None else found | {"workers": msgspec.to_builtins(at_workers)}
+def _json(summary: RunSummary, at_workers: WaitingRun | None) -> dict[str, object]:
+    facts = {name: getattr(summary, name) for name in ("run", "status", "held", "tick", "minute", "agents")}
+    facts |= {"jobs": ended_jobs(summary), "spent": by_unit(summary.spent)}
+    facts |= {"host": summary.host, "digest": summary.digest}
+    return facts if at_workers is None else facts | {"workers": msgspec.to_builtins(at_workers)}
 
 
-def _table(found: list[RunSummary], longest: int) -> Table:
+def _table(summaries: list[RunSummary], longest: int) -> Table:
     """Return the list of runs; names never wrap, so that a user can copy them."""
     table = Table()
     table.add_column("run", no_wrap=True, min_width=longest)
     for name in ("status", "tick", "game time", "agents", "jobs", "spent", "last host"):
         table.add_column(name, overflow="fold")
-    for one in found:
+    for summary in summaries:
         table.add_row(
-            one.run,
-            one.state,
-            f"{one.tick:,}",
-            one.clock.date_and_time(one.minute),
-            str(one.agents),
-            f"{ended_jobs(one):,}",
-            format_cost(one.spent),
-            one.host,
+            summary.run,
+            summary.state,
+            f"{summary.tick:,}",
+            summary.clock.date_and_time(summary.minute),
+            str(summary.agents),
+            f"{ended_jobs(summary):,}",
+            format_cost(summary.spent),
+            summary.host,
         )
     return table
 
@@ -113,10 +114,10 @@ def _table(found: list[RunSummary], longest: int) -> Table:
 def status(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN]", help="The run's name, or the file of its capsule; without it, all are listed."),
+        typer.Argument(metavar="[RUN]", help="The run's name, or the file of its capsule; without it, list all runs."),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Follow the run until it ends; outside a terminal, a line per change.")
+        bool, typer.Option("--watch", help="Follow the run until it ends; outside a terminal, print a line per change.")
     ] = False,
     every_owner: EveryOwner = False,
     *,
@@ -138,7 +139,7 @@ def status(
         day = RealDay(client, settings).spending()
         endpoints = endpoint_vitals(client)
         workers = workers_seen(client)
-        wrong = redis_problems(client)
+        problems = redis_problems(client)
     print_summary(console, summary, every_owner=every_owner)
     if endpoints:
         console.print(endpoints_table(endpoints))
@@ -150,17 +151,17 @@ def status(
         console.print(format_failing_worker(failing), style="yellow")
     for lost in workers.unanswered:
         console.print(format_unanswered_worker(lost), style="yellow")
-    for what in wrong:
-        console.print(f"Redis {what}", style="yellow")
+    for problem in problems:
+        console.print(f"Redis {problem}", style="yellow")
     if options.as_json:
-        found = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
+        facts = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
         if endpoints:
-            found["endpoints"] = msgspec.to_builtins(endpoints)
+            facts["endpoints"] = msgspec.to_builtins(endpoints)
         if workers.expected:
-            found["workers"] = msgspec.to_builtins(workers)
-        if wrong:
-            found["redis"] = wrong
-        print(json.dumps(found), flush=True)
+            facts["workers"] = msgspec.to_builtins(workers)
+        if problems:
+            facts["redis"] = problems
+        print(json.dumps(facts), flush=True)
     return 0
 
 
@@ -178,7 +179,7 @@ EVERY = 0.5  # seconds between two reads
 def watch_run(client: Redis, run: str, console: Terminal) -> RunSummary:
     """Show a run until its host leaves it, and return its last summary.
 
-    Without a host the display says so, and waits until a host resumes the run or the user presses Ctrl-C.
+    If the run has no host, the display says so, until a host resumes the run or the user presses Ctrl-C.
 
     Raises:
         RunMissing: when the run does not exist, or is deleted meanwhile.

@@ -34,7 +34,7 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
     url = settings.state_url()
     check_soon(url)
     if is_amqp_url(broker := settings.messages_url()):
-        check_login(broker, settings.socket_timeout)  # one that is away is waited for, as Redis is
+        check_login(broker, settings.socket_timeout)  # the worker waits for a broker that is away, as for Redis
     if HELP.intersection(context.args):
         command = [*worker_command("worker@%h"), *context.args]
         sys.stdout.flush()
@@ -44,7 +44,7 @@ def worker(context: typer.Context, data_dir: DataDir = None) -> int:
         try:
             with (
                 WorkerPool(settings, 1, arguments=context.args, shown=True) as pool,
-                interruption.softened(lambda: os.write(request_stop, b"."), "the jobs that have begun"),
+                interruption.softened(lambda: os.write(request_stop, b"."), "the running jobs"),
             ):
                 while not select.select([stop_requested], [], [], POLL_INTERVAL)[0]:
                     if not pool.any_left():
@@ -108,14 +108,14 @@ def gateway(
     err = Terminal(stderr=True)
 
     def started(url: str) -> None:
-        print(url, flush=True)  # flushed, so that a program that starts the gateway can read the first line at once
-        whom = "hosts with a token" if known else "programs of this machine"
+        print(url, flush=True)  # flushed, so that the program that starts the gateway can read the line at once
+        whom = "hosts with a token" if known else "programs on this machine"
         err.print(f"serving {whom} at {url}; its requests: {url}/openapi.json")
 
     with interruptible(err.print) as interruption:
         try:
             serve(settings, known, address=address, port=port, started=started)
-        except KeyboardInterrupt:  # the server raises the signal again after its end
+        except KeyboardInterrupt:  # the server raises it again once it has stopped
             return interruption.exit_code
     return 0
 
@@ -129,7 +129,7 @@ def host(
     data_dir: DataDir = None,
     verbose: Verbose = 0,
 ) -> int:
-    """Serve a parent process in any language: one JSON message a line in, one answer a line out."""
+    """Serve a parent process in any language: one JSON message per line in, one answer per line out."""
     if not stdio:
         raise ConfigurationError("give --stdio: messages come from stdin, a line each; for HTTP run cogitate gateway")
     from cogitate.hosting.protocol.host_table import HostTable

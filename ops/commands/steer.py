@@ -33,7 +33,7 @@ def request_controls(
     """Send control requests to the host, print their outcomes, and return the command's exit code.
 
     Args:
-        named: the name of each request in the output.
+        named: a name for each request in the output.
     """
     wait = 0.0 if request.no_wait else WAIT
     with open_state(options.settings()) as client:
@@ -64,15 +64,19 @@ def exit_code(outcomes: Sequence[ControlOutcome], no_wait: bool) -> int:
 
 
 def _facts(outcome: ControlOutcome) -> dict[str, object]:
-    asked: dict[str, object] = msgspec.to_builtins(outcome.control)
-    told: dict[str, object] = {"asked": asked, "state": outcome.state, "tick": outcome.tick, "detail": outcome.detail}
-    return told | (outcome.called_off._asdict() if outcome.called_off is not None else {})
+    facts: dict[str, object] = {
+        "asked": msgspec.to_builtins(outcome.control),
+        "state": outcome.state,
+        "tick": outcome.tick,
+        "detail": outcome.detail,
+    }
+    return facts | (outcome.called_off._asdict() if outcome.called_off is not None else {})
 
 
 def pause(run: RunName, request: RequestOptions, options: SharedOptions) -> int:
     """Pause a run after its present tick. Its workers claim no further job; jobs in flight end.
 
-    The run stays paused until `cogitate resume`, also under another host.
+    The run stays paused until `cogitate resume`, even under another host.
     """
     return _set_mode(run, SetMode("paused"), request, options)
 
@@ -130,10 +134,10 @@ def throttle(
     if factor is None and not pin and not auto:
         with open_state(options.settings()) as client:
             store = RunStore.open(client, run)
-            found, clock = steering_of(store), clock_of(store)
+            steering, clock = steering_of(store), clock_of(store)
         with clock.in_force():
-            Terminal(stderr=options.as_json).print(format_cadence(found))
+            Terminal(stderr=options.as_json).print(format_cadence(steering))
         if options.as_json:
-            print(json.dumps({"run": run, **msgspec.to_builtins(found)}), flush=True)
+            print(json.dumps({"run": run, **msgspec.to_builtins(steering)}), flush=True)
         return 0
     return request_controls(run, [control], [format_control(control)], request, options)

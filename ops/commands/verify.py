@@ -35,7 +35,7 @@ class AuditFailed(CogitateError, RuntimeError):
 def audit_run(run: RunName, options: SharedOptions) -> int:
     """Check every invariant of a run, during the run or later: ends of jobs, budgets, streams, numbers, hashes.
 
-    Each finding is a line. The exit code is 1 if there are any.
+    The command prints a line for each finding. The exit code is 1 if there are any.
     """
     with open_state(options.settings()) as client:
         findings = audit(client, run)
@@ -54,14 +54,16 @@ def audit_run(run: RunName, options: SharedOptions) -> int:
 def tick_auditor(loop: TickLoop) -> Callable[[Tick], None]:
     """Return a function that checks every budget window after each turn of the world.
 
+    While a host continues without Redis, the function checks nothing; it checks again once Redis is back.
+
     Raises (when called):
-        AuditFailed: when a window holds more than its limit. LedgerUnavailable: when Redis is unreachable for longer
-        than the host waits. A host that continues without Redis checks again once it is back.
+        AuditFailed: when a window holds more than its limit.
+        LedgerUnavailable: when Redis is unreachable for longer than the host waits.
     """
 
     def read(ledger: HostLedger) -> list[str] | None:
-        look = partial(audit_budget, ledger.store)
-        return look() if ledger.outage is None else ledger.outage.read(look)
+        audit_now = partial(audit_budget, ledger.store)
+        return audit_now() if ledger.outage is None else ledger.outage.read(audit_now)
 
     def check(tick: Tick) -> None:
         if not loop.ledger.away:

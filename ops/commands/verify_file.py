@@ -1,4 +1,4 @@
-"""`cogitate verify`: prove a run from its capsule alone."""
+"""`cogitate verify`: verify a run from its capsule alone."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def verify(
 ) -> int:
     """Verify the run in a capsule without a server, a network or a key.
 
-    Every hash is checked. Then the journal is replayed to the run's digest, and the memories that it leads to are
-    compared with those in the file. The exit code is 1 if the file was altered; the message says where.
+    The command checks every hash, replays the journal to the run's digest, and compares the resulting memories with
+    those in the file. The exit code is 1 if the file was altered; the message says where.
     """
     logs.configure(verbose)
     found = verify_capsule(file)
@@ -36,7 +36,7 @@ def verify(
 
 
 def verified_lines(found: Verified, file: Path) -> list[str]:
-    """Return what a capsule holds, in lines of text."""
+    """Return lines of text about a verified capsule."""
     lines = [
         f"{file}: run {found.run}, {found.ticks:,} ticks replayed to digest {found.digest}; {found.entries:,} entries "
         f"of {found.owners:,} owners and {found.jobs:,} jobs agree",

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Takes secrets from files, then becomes the command that is given. For each NAME below, NAME_FILE names the file whose
-# text NAME is set to; an empty file sets nothing. In COGITATE_REDIS_URL and COGITATE_BROKER_URL the word PASSWORD stands
-# for REDIS_PASSWORD, in the URL of RabbitMQ for RABBITMQ_PASSWORD. These must be of letters and digits, since they stand
-# in a URL.
+# Reads secrets from files, then executes its arguments. For each NAME below, NAME_FILE is the file with the value of NAME;
+# an empty file sets nothing. In COGITATE_REDIS_URL and COGITATE_BROKER_URL, the word PASSWORD is replaced by
+# REDIS_PASSWORD, in the URL of RabbitMQ by RABBITMQ_PASSWORD. These may have letters and digits only, since they become
+# part of a URL.
 set -eu
 for name in REDIS_PASSWORD RABBITMQ_PASSWORD FLOWER_BASIC_AUTH OPENAI_API_KEY COGITATE_API_KEY; do
   eval "file=\${${name}_FILE:-}"
   [ -n "$file" ] || continue
   if [ ! -r "$file" ]; then
-    echo "${name}_FILE: $file cannot be read: create it, readable for the user of this container" >&2
+    echo "${name}_FILE: $file cannot be read: create it, readable by the user of this container" >&2
     exit 1
   fi
   text=$(cat "$file")

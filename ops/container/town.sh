@@ -1,6 +1,6 @@
 #!/bin/sh
-# Begins the town RUN; a container that starts again, after a crash of its host, goes on with it. Without RUN the town has
-# the name of its container. The arguments are options of a new town; DAYS is its length, also of one that goes on.
+# Runs the town RUN; a container that restarts after a crash of its host resumes it. Without RUN, the town is named after
+# its container. The arguments are options of a new town; DAYS is the length of a new or a resumed one.
 set -eu
 run=${RUN:-town-$(hostname)}
 days=${DAYS:-1}

@@ -82,7 +82,7 @@ def examine_configuration(settings: Settings) -> list[Finding]:
 
 
 def _examine_servers(settings: Settings) -> list[Finding]:
-    from cogitate.workers.celery_app import make_app  # imported here, since the import reads the whole configuration
+    from cogitate.workers.celery_app import make_app  # imported here, since the import reads all settings
 
     findings: list[Finding] = []
     try:
@@ -91,12 +91,12 @@ def _examine_servers(settings: Settings) -> list[Finding]:
             if len(findings) == 1:
                 return findings  # the server does not answer
             url = settings.messages_url()
-            of_broker = _examine_broker(url, settings.socket_timeout)
-            findings += of_broker
+            about_broker = _examine_broker(url, settings.socket_timeout)
+            findings += about_broker
             heads = run_heads(client)
             findings += examine_runs(heads)
             running = any(head.status == "running" and head.held for head in heads)
-            if any(finding.what == "broker" for finding in of_broker):
+            if any(finding.what == "broker" for finding in about_broker):
                 advice = "run this again when the broker takes messages"
                 findings.append(warning("workers", "cannot be checked: see the findings on the broker", advice))
             else:
@@ -158,9 +158,9 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
 
     Args:
         kinds: the kinds that this installation knows; each has a queue with its name.
-        expected: whether a worker must be running; otherwise missing workers are fine, since hosts start them.
+        expected: whether a worker must be running; otherwise none needs to, since hosts start workers.
     """
-    with app.connection_for_write() as connection:  # a new one: one of kombu's pool may be older than the broker
+    with app.connection_for_write() as connection:  # a new one: those in kombu's pool may predate the broker's restart
         inspect = app.control.inspect(timeout=ANSWER_WITHIN, connection=connection)
         try:
             about: Mapping[str, WorkerAbout] = inspect._request("about") or {}
@@ -197,16 +197,16 @@ def examine_workers(app: Celery, kinds: Sequence[str], *, expected: bool) -> Ite
 
 
 def examine_signs(seen: WorkersSeen) -> Iterator[Finding]:
-    """Report workers that died, that cannot claim jobs or ended for that reason, and that no endpoint answers."""
-    for gone in seen.missing:
-        what = format_missing_worker(gone).removeprefix(f"Worker {gone.worker} ")
-        yield warning(f"worker {gone.worker}", what, "see why it ended, then start one: cogitate worker")
-    for one in seen.failing:
-        what = format_failing_worker(one).removeprefix(f"Worker {one.worker} ")
-        yield failed(f"worker {one.worker}", what, "correct the cause on its machine, then start it again")
-    for lost in seen.unanswered:
-        what = format_unanswered_worker(lost).removeprefix(f"Worker {lost.worker}: ")
-        yield failed(f"worker {lost.worker}", what, "correct its settings, then start it again")
+    """Report workers that died, workers that cannot claim jobs or ended for that reason, and those without answers."""
+    for missing in seen.missing:
+        what = format_missing_worker(missing).removeprefix(f"Worker {missing.worker} ")
+        yield warning(f"worker {missing.worker}", what, "see why it ended, then start one: cogitate worker")
+    for failing in seen.failing:
+        what = format_failing_worker(failing).removeprefix(f"Worker {failing.worker} ")
+        yield failed(f"worker {failing.worker}", what, "correct the cause on its machine, then start it again")
+    for unanswered in seen.unanswered:
+        what = format_unanswered_worker(unanswered).removeprefix(f"Worker {unanswered.worker}: ")
+        yield failed(f"worker {unanswered.worker}", what, "correct its settings, then start it again")
 
 
 def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterator[Finding]:
@@ -225,6 +225,6 @@ def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterat
         elif facts["version"] != version("cogitate"):
             yield warning(
                 f"worker {worker}",
-                f"is of version {facts['version']}, this is {version('cogitate')}",
+                f"has version {facts['version']}, this is {version('cogitate')}",
                 "install the same version everywhere",
             )

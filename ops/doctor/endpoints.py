@@ -28,7 +28,7 @@ MUCH = 0.2  # share of failed calls that causes a warning
 def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
     """Check each endpoint that a run with these settings would call, without calling a model.
 
-    Without such an endpoint, report what runs with other settings observed at their endpoints.
+    If there is none, report what runs with other settings observed at their endpoints.
     """
     if settings.llm != "openai":
         yield ok("endpoints", "these settings use none: llm is heuristic")
@@ -55,12 +55,12 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
 
 
 def learned_headrooms(client: Redis) -> dict[str, int]:
-    """Return, for each model, the most tokens that a run of this server learned to add to its answers for reasoning."""
+    """Return, for each model, the most tokens that any run on this server learned to add to an answer for reasoning."""
     most: dict[str, int] = {}
     for run in run_names(client):
         with contextlib.suppress(RunMissing, NewerSchema, OlderSchema, RunUnreadable, ValueError):
-            found = RunStore.open(client, run).field("state", HEADROOMS)
-            for model, tokens in typed_json.decode(found or b"{}", dict[str, int]).items():
+            learned = RunStore.open(client, run).field("state", HEADROOMS)
+            for model, tokens in typed_json.decode(learned or b"{}", dict[str, int]).items():
                 most[model] = max(tokens, most.get(model, 0))
     return most
 
@@ -132,7 +132,7 @@ def _model(
         )
 
 
-START_TIMEOUT = 3.0  # seconds for each endpoint, the most that this delays a run's start
+START_TIMEOUT = 3.0  # seconds; the most by which each endpoint delays a run's start
 
 log = structlog.get_logger()
 

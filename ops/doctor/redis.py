@@ -28,19 +28,21 @@ def examine_redis(client: Redis, name: str) -> Iterator[Finding]:
     Args:
         name: the role, "state" or "broker".
     """
-    wrong = redis_problems(client)
-    if any("does not answer" in what for what in wrong):
+    problems = redis_problems(client)
+    if any("does not answer" in problem for problem in problems):
         start = "start it, or correct redis_url and broker_url (`cogitate config` shows them)"
-        yield failed(name, wrong[0], WAKE if SILENT in wrong[0] else start)
+        yield failed(name, problems[0], WAKE if SILENT in problems[0] else start)
         return
-    for what in wrong:
+    for problem in problems:
         yield failed(
-            name, what, "check its configuration and its log; meanwhile runs wait, or continue without it (on_outage)"
+            name,
+            problem,
+            "check its configuration and its log; meanwhile runs wait, or continue without it (on_outage)",
         )
     try:
         servers = [(server, server.info()) for server in servers_of(client)]
     except RedisError as error:
-        if not wrong:
+        if not problems:
             yield failed(name, f"cannot be checked: {error}", "see its log")
         return
     for server, info in servers:
@@ -70,23 +72,24 @@ def _version(name: str, info: dict[str, Any]) -> Finding:
 def _config(client: Redis, setting: str) -> str | None:
     """Return a setting of the server; None if this user may not read it or the provider hides it."""
     try:
-        found = client.config_get(setting)
+        settings = client.config_get(setting)
     except ResponseError:
         return None
-    value: str | None = found.get(setting)
+    value: str | None = settings.get(setting)
     return value
 
 
 def _eviction(name: str, client: Redis) -> Finding:
-    found = eviction_of(client)
-    if not found.policy:
+    eviction = eviction_of(client)
+    if not eviction.policy:
         return warning(f"{name} eviction", "cannot be read", f"make sure that maxmemory-policy is {KEEPS}")
-    if found.policy == KEEPS:
-        return ok(f"{name} eviction", found.policy)
-    said = f"maxmemory-policy {found.policy}" + (f", {found.evicted:,} keys evicted" if found.evicted else "")
-    if found.threatens_runs:
-        return failed(f"{name} eviction", said, f"{REMEDY}: an evicted key damages a run, so hosts begin none here")
-    return warning(f"{name} eviction", said, f"{REMEDY}, before it evicts the figures of a real day, or more")
+    if eviction.policy == KEEPS:
+        return ok(f"{name} eviction", eviction.policy)
+    found = f"maxmemory-policy {eviction.policy}"
+    found += f", {eviction.evicted:,} keys evicted" if eviction.evicted else ""
+    if eviction.threatens_runs:
+        return failed(f"{name} eviction", found, f"{REMEDY}: an evicted key damages a run, so hosts start none here")
+    return warning(f"{name} eviction", found, f"{REMEDY}, before it evicts the spending of a real day, or other keys")
 
 
 def _memory(name: str, info: dict[str, Any]) -> Finding:
@@ -127,10 +130,10 @@ def _clock(name: str, client: Redis) -> Finding:
 
 
 def examine_latency(name: str, trip: Callable[[], object], server: str, trips: int = 1) -> Finding:
-    """Report how long a round trip takes.
+    """Report the usual time of a round trip.
 
     Args:
-        trip: makes so many of them.
+        trip: makes `trips` round trips.
     """
     took = []
     for _ in range(PINGS):

@@ -79,7 +79,7 @@ def estimate_run(
         *price_lines(settings.prices()),
         *fit_lines(fits, settings.tick_rate or 0),
     ]:
-        console.print(line, soft_wrap=False)  # in 80 columns, as its tables
+        console.print(line, soft_wrap=False)  # wrapped to the terminal, like the tables
     if options.as_json:
         more = {"prices": msgspec.to_builtins(settings.prices()), "pace": msgspec.to_builtins(fits)}
         print(json.dumps(estimate_json(found, priced=_is_priced(settings)) | more), flush=True)
@@ -105,7 +105,7 @@ def _is_priced(settings: Settings) -> bool:
 
 
 def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
-    """Return lines on the totals of the run, refusals by limits, and the origin of the figures."""
+    """Return lines about the run's totals, refusals by limits, and the origin of the figures."""
     jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
     lines = [f"In all {_span(jobs)} jobs"]
     if calls.high:
@@ -174,7 +174,7 @@ def _demand(settings: Settings) -> dict[str, Demand]:
 
 
 def _table(title: str, rows: tuple[KindDay, ...]) -> Table:
-    """Return a table that fits 80 columns: each amount above its range, without empty columns."""
+    """Return a table within 80 columns, with each amount above its range and without empty columns."""
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=(0, 1))
     columns: list[tuple[str, Callable[[KindDay], str]]] = [("requests", lambda one: _stacked(one.requests))]
     if any(one.refused >= 0.5 for one in rows):
@@ -200,7 +200,7 @@ def _stacked(one: Range, scale: float = 1.0) -> str:
 
 
 def _short(value: float) -> str:
-    """Return a number in at most five letters: "0.004", "12", "1.2k", "3.4M"."""
+    """Return a number in at most five characters: "0.004", "12", "1.2k", "3.4M"."""
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if value >= size:
             return f"{value / size:.3g}{unit}" if value >= 100 * size else f"{value / size:.2g}{unit}"

@@ -1,4 +1,4 @@
-"""Demand of agents per day and usage per call, measured in earlier runs of the data folder, or by default.
+"""Demand of agents per day and usage per call, as measured in earlier runs of the data folder, or by default.
 
 The first game day of a run differs from later ones: it has no yesterday to summarise. The defaults were measured in the
 built-in town (25 and 8 agents for three days, 5 for seven), by heuristics and with the stand-in of `cogitate fake-llm`.
@@ -25,12 +25,12 @@ from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.tasks.job import Cost, added
 
 MOST_RUNS = 3  # the most runs to sample
-DAYS = 3  # of each run
+DAYS = 3  # days to sample of each run
 _MARGIN = 0.15  # margin at both ends of a measured range
 
 
 class Range(msgspec.Struct, frozen=True):
-    """A likely value and the bounds within which it is expected."""
+    """A likely value, and bounds for the expected one."""
 
     low: float
     likely: float
@@ -43,11 +43,11 @@ class Range(msgspec.Struct, frozen=True):
         Raises:
             ValueError: without a sample.
         """
-        found = sorted(samples)
-        if not found:
+        ordered = sorted(samples)
+        if not ordered:
             raise ValueError("a range needs a sample")
-        likely = sum(found) / len(found)
-        return cls(found[0] * (1 - _MARGIN), likely, found[-1] * (1 + _MARGIN))
+        likely = sum(ordered) / len(ordered)
+        return cls(ordered[0] * (1 - _MARGIN), likely, ordered[-1] * (1 + _MARGIN))
 
     def times(self, factor: float) -> Range:
         """Return the range multiplied by a factor."""
@@ -65,12 +65,12 @@ class Demand(msgspec.Struct, frozen=True, kw_only=True):
     """The known demand of one kind."""
 
     first: Range = NOTHING  # requests of an agent on the first day
-    later: Range = NOTHING  # on another
-    crowd: bool = False  # both for 25 agents; they grow with the square root of the number, up to 50
+    later: Range = NOTHING  # requests of an agent on a later day
+    crowd: bool = False  # both are for 25 agents, and grow with the square root of their number, up to 50
     tokens: Range | None = None  # per attempt; None: only the kind's caps are known
     output: float = 0.1  # the output's share of the tokens
     attempts: float = 1.0  # per job, including repairs and other further attempts
-    share: float = 1.0  # calls of an attempt: less than 1 where one request asked for several jobs
+    share: float = 1.0  # calls per attempt; less than 1 if jobs share requests to the model
     origin: str = "default"  # origin of the requests: names of runs, "settings" or "default"
     tokens_origin: str = "caps"
 
@@ -89,19 +89,19 @@ DEFAULTS: Mapping[str, Demand] = {
         later=Range(1.8, 3.1, 4.6), crowd=True, tokens=_usual(590), output=0.06, tokens_origin="default"
     ),
     "prune": Demand(first=Range(0, 0.1, 0.5), later=Range(0.7, 3.5, 6.6), crowd=True),
-}  # of `act_interval` 120 minutes
+}  # for an `act_interval` of 120 minutes
 
 
 def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
-    """Return the demand of each kind, from earlier runs of this state with the same settings of thinking."""
-    found = dict(DEFAULTS)
+    """Return the demand of each kind, as measured in earlier runs that thought with the same settings."""
+    demand = dict(DEFAULTS)
     samples = [
         sample for run in _similar_runs(client, settings)[:MOST_RUNS] if (sample := _sample(client, run)) is not None
     ]
     kinds = sorted({kind for sample in samples for day in sample.days for kind in day})
     names = ", ".join(sample.run for sample in samples)
     for kind in kinds:
-        known = found.get(kind, Demand())
+        known = demand.get(kind, Demand())
         first = [sample.per_agent(0, kind) for sample in samples]
         later = [sample.per_agent(day, kind) for sample in samples for day in range(1, len(sample.days))]
         calls = [use for sample in samples if (use := sample.per_attempt(kind)) is not None]
@@ -119,16 +119,16 @@ def demand_of(client: Redis, settings: Settings) -> dict[str, Demand]:
                 attempts=sum(sample.attempts(kind) for sample in samples) / len(samples),
                 share=sum(sample.share(kind) for sample in samples) / len(samples),
             )
-        found[kind] = known
-    return found
+        demand[kind] = known
+    return demand
 
 
 class _Used(msgspec.Struct):
     """Requests and usage of one kind on one day of a run."""
 
     requests: int = 0
-    jobs: int = 0  # that asked a model
-    cost: Cost = Cost()  # of all their attempts
+    jobs: int = 0  # jobs that called a model
+    cost: Cost = Cost()  # sum over all their attempts
 
 
 class _Sample(msgspec.Struct):
@@ -143,7 +143,7 @@ class _Sample(msgspec.Struct):
         return self.days[day].get(kind, _Used()).requests / self.agents
 
     def per_attempt(self, kind: str) -> tuple[float, float] | None:
-        """Return the tokens of an attempt and the output's share of them, which follows from the price."""
+        """Return the tokens per attempt, and the output's share of them, derived from the prices."""
         used = [day[kind] for day in self.days if kind in day]
         tokens, attempts = sum(one.cost.tokens for one in used), max(self._calls_and_jobs(kind))
         if not tokens or not attempts:  # a retry at the end of the sample has tokens and no job yet
@@ -153,12 +153,12 @@ class _Sample(msgspec.Struct):
         return tokens / attempts, min(1.0, max(0.0, paid / (dearer * tokens))) if dearer else 0.1
 
     def attempts(self, kind: str) -> float:
-        """Return the attempts of a job that asked a model; jobs that shared requests count as one attempt each."""
+        """Return the attempts per job that called a model; jobs that share requests count as one attempt each."""
         calls, jobs = self._calls_and_jobs(kind)
         return max(1.0, calls / jobs) if jobs else 1.0
 
     def share(self, kind: str) -> float:
-        """Return the calls of an attempt."""
+        """Return the calls per attempt."""
         calls, jobs = self._calls_and_jobs(kind)
         return min(1.0, calls / jobs) if jobs else 1.0
 
@@ -168,7 +168,7 @@ class _Sample(msgspec.Struct):
 
 
 def _similar_runs(client: Redis, settings: Settings) -> list[str]:
-    """Return the runs with untrimmed journals and the same settings of thinking, the last name first."""
+    """Return the runs with untrimmed journals that thought with the same settings, by name in descending order."""
     found = []
     for run in reversed(run_names(client)):
         try:
@@ -184,7 +184,7 @@ def _similar_runs(client: Redis, settings: Settings) -> list[str]:
 
 
 def _thinking(settings: Settings) -> tuple[object, ...]:
-    """Return what runs must have in common for one to tell what another takes."""
+    """Return the settings that two runs must share for one to predict the demand of the other."""
     asks = settings.llm == "openai"
     return (
         settings.llm,
@@ -201,7 +201,7 @@ def _asked(cost: Cost) -> bool:
 
 
 def _sample(client: Redis, run: str) -> _Sample | None:
-    """Return the first days of a run; None without a full day. The lines are not verified here."""
+    """Return the first days of a run; None without a full day. This does not verify the lines."""
     store = RunStore.open(client, run)
     owners = store.fields("owners")
     settings = kept_settings(store.state_field("settings"))
@@ -221,7 +221,7 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         wanted = Counter(decided.key.kind for decided in line.core.decided if decided.key.trial == 0)
         for kind, count in wanted.items():
             day.setdefault(kind, _Used()).requests += count
-        # Of jobs that shared a request, all have a part of its tokens and one has the call.
+        # Jobs that share a request have a part of its tokens each; one of them has the call.
         asked = [note.key.kind for note in line.notes.ended if _asked(added(note.spent, note.retried))]
         asked += [known.key.kind for known in line.notes.corrected if _asked(known.spent)]
         for kind, count in Counter(asked).items():
@@ -229,7 +229,7 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         for spent in spending(line.notes):
             used = day.setdefault(spent.key.kind, _Used())
             used.cost = added(used.cost, spent.cost)
-        for note in line.notes.ended:  # what its answer's share follows from is the standard price
+        for note in line.notes.ended:  # the output's share is derived from the standard price, without discount
             if note.discount:
                 used = day.setdefault(note.key.kind, _Used())
                 used.cost = added(used.cost, Cost(usd_micros=note.discount))

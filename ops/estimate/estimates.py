@@ -1,9 +1,9 @@
 """Estimates of a run before it starts: calls, tokens and money per day and kind, and requests that limits refuse.
 
-Each agent plans once a day, all at the same tick. With an interval for reflections, their number follows from the
-settings; all other demand is measured (`cogitate.ops.estimate.demand`). The limits then cut the demand one after the
-other: those of the tick for plans, of the kind, of all kinds together, for the run and for each agent. The estimate
-ignores limits of single owners and the shares of kinds.
+Each agent plans once a day, all at the same tick. If agents reflect at an interval, the settings determine how often;
+all other demand is measured (`cogitate.ops.estimate.demand`). The limits then cut the demand in this order: per tick
+for plans, per kind, and for all kinds together, of the run and of each agent. The estimate ignores limits of single
+owners and the shares of kinds.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from cogitate.tasks.job import Cost, added
 from cogitate.tasks.kind import Kind
 
 KEPT = "estimate"  # name of the estimate in a run's description
-_CROWD = 25  # number of agents in the measurement of a demand that grows with their number
-_REPAIRED = 1.15  # the most calls of a job
-_SPREAD = 6  # the first reflection of an agent comes up to a sixth of the interval later
+_CROWD = 25  # agents in the runs that measured a demand that grows with the number of agents
+_REPAIRED = 1.15  # the most calls per job
+_SPREAD = 6  # an agent's first reflection is delayed by up to a sixth of the interval
 
 
 class KindDay(msgspec.Struct, frozen=True, kw_only=True):
-    """The estimate for one kind on one day, all agents together."""
+    """The estimate for one kind on one day, for all agents together."""
 
     kind: str
     requests: Range
     jobs: Range = NOTHING  # admitted requests
-    calls: Range  # model calls of these jobs, further attempts included
-    attempts: float = 1.0  # per job: admission pays for the first, the retry pool for others
+    calls: Range  # model calls of these jobs, including further attempts
+    attempts: float = 1.0  # per job: admission pays for the first, the retry pool for the others
     tokens: Range
     usd_micros: Range
     limits: tuple[str, ...] = ()  # names of limits that refuse some likely requests
@@ -55,25 +55,25 @@ class RunEstimate(msgspec.Struct, frozen=True, kw_only=True):
     days: int  # the last one may be partial
     llm: str
     first: tuple[KindDay, ...]
-    later: tuple[KindDay, ...]  # each further day; the same kinds
+    later: tuple[KindDay, ...]  # each further day
 
     def of_day(self, day: int) -> tuple[KindDay, ...]:
-        """Return the kinds of a day of the run, counted from 0."""
+        """Return the estimates of a day of the run, counted from 0."""
         return self.later if day else self.first
 
     def total(self, what: str) -> Range:
         """Return the total of all days and kinds; `what` is "requests", "jobs", "calls", "tokens" or "usd_micros"."""
-        found = NOTHING
+        total = NOTHING
         for day in range(self.days):
-            for one in self.of_day(day):
-                found = found.plus(getattr(one, what))
-        return found
+            for kind in self.of_day(day):
+                total = total.plus(getattr(kind, what))
+        return total
 
 
 def estimate(
     settings: Settings, kinds: Sequence[Kind], demand: Mapping[str, Demand], *, agents: int, days: int
 ) -> RunEstimate:
-    """Estimate what agents take in game days from midnight."""
+    """Estimate the demand and the cost of agents over game days from midnight."""
     table = settings.limit_table()
     rows: list[list[KindDay]] = [[], []]
     for kind in sorted((kind for kind in kinds if kind.name not in settings.disable), key=lambda kind: kind.order):
@@ -96,8 +96,8 @@ def _requests(kind: Kind, known: Demand, settings: Settings, day: int, agents: i
         return Range(
             due * settings.tuning.throttle_least if settings.tuning.throttle_auto else due, due, due + 0.1
         ), "settings"
-    found = known.later if day else known.first
-    return (found.times(sqrt(min(agents, 2 * _CROWD) / _CROWD)) if known.crowd else found), known.origin
+    requests = known.later if day else known.first
+    return (requests.times(sqrt(min(agents, 2 * _CROWD) / _CROWD)) if known.crowd else requests), known.origin
 
 
 def _reflections(settings: Settings, days: int) -> float:
@@ -159,7 +159,7 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
     routine, strong = models[names["routine"]], models[names["strong"]]
     cap = kind.prompt_cap + kind.output_cap + max(model.headroom_of(kind.name) for model in (routine, strong))
     vectors, is_measured = _vectors(kind, settings), known.tokens_origin not in ("caps", "default")
-    most = cap + vectors.tokens * is_measured  # what earlier runs used includes their vectors
+    most = cap + vectors.tokens * is_measured  # the usage of earlier runs includes their vectors
     tokens = known.tokens or Range(0.1 * cap, 0.5 * cap, cap)
     tokens = Range(min(tokens.low, most), min(tokens.likely, most), min(tokens.high, most))
 
@@ -179,7 +179,7 @@ def _per_call(kind: Kind, known: Demand, settings: Settings) -> tuple[Range, Ran
 
 
 def _vectors(kind: Kind, settings: Settings) -> Cost:
-    """Return the most that the vectors of a job may cost, which it reserves beside its call."""
+    """Return the most that a job's vectors may cost; the job reserves it in addition to its call."""
     embeddings = settings.embedding_model()
     return embeddings.bound if embeddings is not None and kind.recalls else Cost()
 
@@ -187,18 +187,18 @@ def _vectors(kind: Kind, settings: Settings) -> Cost:
 def _bounds(
     table: LimitTable, settings: Settings, period: Period, scope: str, needs: Mapping[str, float]
 ) -> list[tuple[float, str]]:
-    """Return each limit of a cell by name, as the number of calls that it allows."""
-    found = []
+    """Return the limits of a cell, each as the number of jobs that it allows, with its name."""
+    bounds = []
     for unit in LIMIT_UNITS:
         limit = table.of(period, scope, unit)
         if limit is not None and needs[unit]:
             room = (limit - retry_pool(unit, limit, settings.tuning.retry_share)) / needs[unit]
-            found.append((room if unit not in ("calls", "jobs") else float(int(room)), f"{period}.{scope}.{unit}"))
-    return found
+            bounds.append((room if unit not in ("calls", "jobs") else float(int(room)), f"{period}.{scope}.{unit}"))
+    return bounds
 
 
 def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agents: int, days: int) -> list[KindDay]:
-    """Return the estimates within the limits of all kinds together; each kind loses the same share."""
+    """Return the estimates within the limits on all kinds together; each kind loses the same share."""
     share, limits = 1.0, []
     cells: tuple[tuple[Period, str, float], ...] = (
         ("day", "run", 1),
@@ -232,7 +232,7 @@ def _within_all(row: list[KindDay], table: LimitTable, settings: Settings, agent
 
 
 def _cut(wanted: Range, share: float) -> Range:
-    """Return the range with only a share of its likely value admitted, which bounds the range from above."""
+    """Return the range capped at a share of its likely value."""
     most = wanted.likely * share
     return Range(min(wanted.low, most), most, min(wanted.high, most))
 

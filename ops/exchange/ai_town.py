@@ -1,4 +1,4 @@
-"""Reads exports of AI Town: the memories of its agents, and what they said to each other."""
+"""Reads exports of AI Town: the memories of its agents, and the messages of their conversations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tables:
             self._folders = [top, *(inner for inner in top.iterdir() if inner.is_dir())]
 
     def file(self, table: str) -> Path | zipfile.Path | None:
-        """Return the file of a table, at the top or in a folder around all tables; None if it has none."""
+        """Return the file of a table, at the top level or in a folder of it; None if there is none."""
         for folder in self._folders:
             for file in (folder / table / "documents.jsonl", folder / f"{table}.jsonl"):
                 if file.is_file():
@@ -46,7 +46,7 @@ class Tables:
         return None
 
     def rows(self, table: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield a table's rows, each with its place; invalid lines are skipped and reported.
+        """Yield a table's rows, each with its place; skip and report invalid lines.
 
         Raises:
             InputError: when the table cannot be read or is too large.
@@ -87,10 +87,10 @@ class Tables:
 def read_ai_town(path: Path) -> Incoming:
     """Return the memories of a town's agents; both sides of a conversation remember its messages.
 
-    Invalid rows are skipped and reported; embeddings, human players and rows of other worlds are counted.
+    It skips and reports invalid rows; embeddings, human players and rows of other worlds are only counted.
 
     Raises:
-        InputError: when the export is unreadable, too large, of another program, or has no valid memory.
+        InputError: when the export is unreadable, too large, from another program, or has no valid memory.
     """
     found = Incoming(source=path)
     world = _World(found)
@@ -122,13 +122,13 @@ class _World:
         self._found, self._tables = found, Tables(found)
         status = [row for _, row in self._tables.rows("worldStatus") if row.get("isDefault") is True]
         self._id = string_in(status[0], "worldId") if status else ""
-        self._told = {string_in(row, "playerId"): row for _, row in self.rows("playerDescriptions", "player")}
+        self._described = {string_in(row, "playerId"): row for _, row in self.rows("playerDescriptions", "player")}
         self._documents = [row for _, row in self.rows("worlds", "world")]
-        self.names = {player: string_in(row, "name") or player for player, row in self._told.items()}
+        self.names = {player: string_in(row, "name") or player for player, row in self._described.items()}
         self.owners: dict[str, str] = {}  # player -> owner
 
     def rows(self, table: str, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the rows of a table that are of this world, each with its place; count those of others."""
+        """Yield a table's rows of this world, each with its place; count the rows of other worlds."""
         for where, row in self._tables.rows(table):
             world = string_in(row, "_id" if table == "worlds" else "worldId")
             self._id = self._id or world
@@ -147,11 +147,11 @@ class _World:
         played = [player for player in self.names if player not in humans]
         self._found.pass_over("human player", len(self.names) - len(played))
         for player, owner in zip(played, owners_named(self.names[player] for player in played), strict=True):
-            identity, told = identities.get(player), string_in(self._told[player], "description")
+            identity, description = identities.get(player), string_in(self._described[player], "description")
             with self._found.reporting("player", f"playerDescriptions, {player}"):
                 profile = Profile(
                     name=self.names[player],
-                    background=(string_in(identity, "identity") or told)[:MAX_TOLD],
+                    background=(string_in(identity, "identity") or description)[:MAX_TOLD],
                     currently=string_in(identity, "plan")[:MAX_TOLD],
                 )
                 self._found.add_owner(owner, profile)
@@ -159,21 +159,21 @@ class _World:
 
     def joined(self) -> defaultdict[str, dict[str, None]]:
         """Return the players of each conversation, in order."""
-        found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        players: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for row in self._all("conversations", "archivedConversations"):
             members = row.get("participants") if isinstance(row, dict) else None
             for member in members if isinstance(members, list) else []:
                 player = member if isinstance(member, str) else string_in(member, "playerId")
-                found[string_in(row, "id")].setdefault(player)
-        return found
+                players[string_in(row, "id")].setdefault(player)
+        return players
 
     def subjects(self, players: list[str]) -> tuple[str, ...]:
-        """Return the owners of players, or the names of those that are not owners."""
+        """Return the owners of players; for a player without an owner, the name."""
         named = [self.owners.get(player) or self.names[player] for player in players if player in self.names]
         return tuple(dict.fromkeys(named))
 
     def _all(self, field: str, archived: str) -> Iterator[object]:
-        """Yield what a world holds in a field, and what it has archived."""
+        """Yield the rows in a field of the world, then the archived ones."""
         for document in self._documents:
             value = document.get(field)
             yield from value if isinstance(value, list) else []

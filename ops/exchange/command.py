@@ -1,4 +1,4 @@
-"""`cogitate import`: create a run from another program's memories, through the tick loop as any host does."""
+"""`cogitate import`: create a run from another program's memories, through the tick loop like any host."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ class ImportedRun(NamedTuple):
     ticks: int
     minute: int  # game time of its last tick
     remembered: dict[str, int]  # owner -> live entries
-    raised: dict[str, int]  # limits of memory that were raised to hold everything
-    archived: int  # entries archived at once by the run's memory policy
+    raised: dict[str, int]  # memory limits raised to hold all entries
+    archived: int  # entries that the run's memory policy archived at once
 
 
 def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str, int]]:
-    """Return the settings of the run, with sufficient limits of memory, and the limits that were raised."""
+    """Return the settings of the run, with sufficient memory limits, and the limits that were raised."""
     most = found.most
     needed = {
-        # Above this share of the limit, pruning would remove imported memories at once.
+        # Above this share of the limit, pruning would archive imported memories at once.
         "max_observations": ceil((most["observation"] + most["message"] + most["summary"]) / TARGET),
         "max_reflections": most["reflection"],
         "max_plans": most["plan"],
     }
     raised = {name: count for name, count in needed.items() if count > getattr(settings.memory_limits(), name)}
-    # Without workers, due jobs wait for the host that resumes the run.
+    # No workers: due jobs wait for the host that resumes the run.
     return settings.changed(**{"workers": 0, "wait": PATIENT, "tick_rate": None} | raised), raised
 
 
 def is_unfinished_import(client: Redis, run: str) -> bool:
-    """Return whether an interrupted import left the run, with no committed tick.
+    """Return whether an interrupted import left the run without a committed tick.
 
     Raises:
         RunMissing: if the run does not exist.
@@ -104,10 +104,10 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
         describe=described,
         log_warnings=False,
     ) as loop:
-        with loop.next_tick() as tick:  # one tick only: at a second, jobs could be due and change memories
+        with loop.next_tick() as tick:  # only one tick: at a second one, due jobs could change memories
             for effect in found.effects():
                 loop.apply(effect)
-            loop.checkpoint(world.dump())  # with a checkpoint, so that the host that resumes does not repeat this tick
+            loop.checkpoint(world.dump())  # so that the host that resumes the run does not repeat this tick
         remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(found.profiles)}
         archived = found.count - sum(remembered.values())
         return ImportedRun(run, tick.number, tick.minute, remembered, raised, archived)
@@ -169,9 +169,9 @@ def import_memories(
     if strict and (invalid := found.left_out.total() - found.valid):
         raise InputError(f"{path}: {invalid:,} invalid items: --strict creates no run")
     with open_state(settings, create=True) as client:
-        there = name in run_names(client)
-        unfinished = there and is_unfinished_import(client, name)
-        if there and not (replace or unfinished):
+        exists = name in run_names(client)
+        unfinished = exists and is_unfinished_import(client, name)
+        if exists and not (replace or unfinished):
             raise RunExists(f"run {name!r} exists already: choose another name (--run), or replace it (--replace)")
         if unfinished:
             err.print(f"run {name}: an interrupted import has left it empty; creating it again")
@@ -195,7 +195,7 @@ def _form_of(path: Path) -> Form:
 
 
 def _left_out_lines(found: Incoming) -> list[str]:
-    """Return lines on skipped items: the first ones in full, then the number of each kind."""
+    """Return lines about skipped items: the first ones in full, then the number of each kind."""
     total = found.left_out.total()
     lines = [f"left out: {fault}" for fault in found.faults]
     if total:

@@ -1,4 +1,4 @@
-"""Reads checkpoints of Concordia simulations and saved states of its agents: what their memories hold."""
+"""Reads the memories in checkpoints of Concordia simulations, and in saved states of its agents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TIME = "[%d-%b-%Y-%H:%M:%S]"
 def read_concordia(file: Path) -> Incoming:
     """Return the memories of a checkpoint's entities, or of the one agent whose state the file holds.
 
-    Invalid memories are skipped and reported; embeddings, logs and the memories of game masters are counted.
+    It skips and reports invalid memories; embeddings, logs and the memories of game masters are only counted.
 
     Raises:
         InputError: when the file is unreadable, too large, of another format, or has no valid memory.
@@ -65,7 +65,7 @@ def read_concordia(file: Path) -> Incoming:
 
 
 def _banks(agent: Fields) -> list[Fields]:
-    """Return the states with a memory: of an agent's components, or of the agent itself."""
+    """Return the states that hold a memory: those of an agent's components, or the agent's own."""
     state = fields_of(agent["components"], "components") if "components" in agent else agent
     inner = fields_of(state.get("context_components", b"{}"), "context_components")
     parts = [fields_of(raw, "a component") for raw in (*state.values(), *inner.values()) if is_object(raw)]
@@ -79,7 +79,7 @@ def _banks(agent: Fields) -> list[Fields]:
 
 
 def _card(agent: Fields) -> object:
-    """Return what an agent was made from."""
+    """Return the parameters from which an agent was built."""
     return decode_json(agent.get("entity_params", agent.get("agent_config", b"{}")))
 
 
@@ -103,7 +103,7 @@ class _Table(NamedTuple):
 
 
 def _table(bank: Fields) -> _Table:
-    """Return the columns of a memory: a table that pandas wrote, as JSON in a string, or only a list of texts."""
+    """Return the columns of a memory: a table that pandas wrote, a string with its JSON, or only a list of texts."""
     raw, buffer = bank["memory_bank"], bank.get("buffer")
     if is_object(raw) and "memory_bank" in (state := fields_of(raw, "memory_bank")):
         bank, raw = state, state["memory_bank"]
@@ -129,7 +129,9 @@ def _column(raw: Json | None) -> list[Any]:
 
 def _remember(found: Incoming, timeline: Timeline, owner: str, table: _Table) -> None:
     found.pass_over("embedding", table.embeddings)
-    constant = len({one for one in table.importance if isinstance(one, float | int)}) < 2  # as it is without a model
+    constant = (
+        len({one for one in table.importance if isinstance(one, float | int)}) < 2
+    )  # as Concordia writes without a model
     rows = zip_longest(table.texts, table.times, table.tags, () if constant else table.importance)
     for number, (text, time, tags, importance) in enumerate(islice(rows, len(table.texts)), 1):
         where = f"{owner}, memory {number}"

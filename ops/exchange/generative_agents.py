@@ -1,7 +1,6 @@
 """Reads and writes saves of Generative Agents (Park et al. 2023): the memories of their personas.
 
-In a save that `write_save` wrote, extra fields keep what the format lacks: each node holds the complete memory, each
-scratch its owner.
+`write_save` adds fields for what the format lacks: each node has the complete memory, each scratch its owner.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _REFUSED = {
 def read_save(folder: Path) -> Incoming:
     """Return the memories of a save's personas: events, the lines of chats, and thoughts as reflections.
 
-    Invalid nodes are skipped and reported, or repaired if that is safe.
+    It skips and reports invalid nodes, or repairs them if that is safe.
 
     Raises:
         InputError: when a file is too large, or has no valid memory.
@@ -61,8 +60,8 @@ def read_save(folder: Path) -> Incoming:
         persona = world.personas[owner]
         for node in persona.refused:
             found.repaired[node.reason] -= 1
-            told = _REFUSED.get(node.reason, node.reason)
-            found.leave_out("node", f"{persona.name}, {node.key} {told}: {node.value}")
+            fault = _REFUSED.get(node.reason, node.reason)
+            found.leave_out("node", f"{persona.name}, {node.key} {fault}: {node.value}")
         found.add_owner(owner, profile)
         _remember(found, world, owner, persona)
     found.left_out["line of a chat"] += found.repaired.pop("bad_chat_line", 0)
@@ -134,16 +133,16 @@ class Saved:
 
     def lines(self, run: str, out: Path) -> list[str]:
         """Return the counts as lines."""
-        told = [f"{self.nodes:,} memories of {self.personas:,} personas of run {run} in {out}"]
+        lines = [f"{self.nodes:,} memories of {self.personas:,} personas of run {run} in {out}"]
         if self.left_out:
             counts = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(self.left_out.items()))
-            told.append(f"left out: {counts}")
-        return told
+            lines.append(f"left out: {counts}")
+        return lines
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Cast:
-    """The names in all nodes."""
+    """The names that nodes use."""
 
     names: dict[str, str]  # owner -> name of the persona
     places: dict[str, str]  # id of a location -> its name
@@ -160,29 +159,29 @@ def write_save(client: Redis, run: str, streams: Iterable[Stream], out: Path) ->
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"--out {out}: it exists and is not an empty folder: give a new one")
     profiles = {name.decode(): typed_json.decode(raw, Profile) for name, raw in store.mapping("owners").items()}
-    saved, told = Saved(), list[Stream]()
+    saved, of_personas = Saved(), list[Stream]()
     for stream in streams:
         if stream.owner.partition(":")[0] in _PERSONAS:
-            told.append(stream)
+            of_personas.append(stream)
         else:
             saved.left_out["memory of a place, a group or the world"] += len(stream.live())
         saved.left_out["archived memory"] += len(stream.archived)
     facts = _facts(store)
-    of_owner = {stream.owner: profiles.get(stream.owner) or owner_named(stream.owner)[1] for stream in told}
+    of_owner = {stream.owner: profiles.get(stream.owner) or owner_named(stream.owner)[1] for stream in of_personas}
     cast = _Cast(names=_folders(of_owner), places={place.id: place.name for place in facts.locations})
-    if not told:
+    if not of_personas:
         raise InputError(f"run {run}: it has no agent or NPC, so there is no persona to write")
     with private_folder(out) as folder:
-        _fill(folder, run, told, of_owner, cast, facts, saved)
+        _fill(folder, run, of_personas, of_owner, cast, facts, saved)
     saved.left_out = +saved.left_out
     return saved
 
 
 def _fill(
-    out: Path, run: str, told: list[Stream], of_owner: dict[str, Profile], cast: _Cast, facts: Facts, saved: Saved
+    out: Path, run: str, streams: list[Stream], of_owner: dict[str, Profile], cast: _Cast, facts: Facts, saved: Saved
 ) -> None:
     last = 0
-    for stream in told:
+    for stream in streams:
         owner, name = stream.owner, cast.names[stream.owner]
         entries = [entry for entry in (*stream.live(), *stream.head.waiting) if entry.minute <= LATEST]
         saved.left_out["memory of a time beyond the year 9999"] += (
@@ -203,7 +202,7 @@ def _fill(
         "curr_time": _time(last).strftime("%B %d, %Y, %H:%M:%S"),
         "sec_per_step": min(86_400, facts.clock.seconds_per_tick),
         "maze_name": "the_ville",
-        "persona_names": [cast.names[stream.owner] for stream in told],
+        "persona_names": [cast.names[stream.owner] for stream in streams],
         "step": facts.clock.ticks(last),
     }
     _write(out / "reverie" / "meta.json", meta)
@@ -226,7 +225,7 @@ def _time(minute: int) -> datetime:
 
 
 def _folders(profiles: dict[str, Profile]) -> dict[str, str]:
-    """Return the name of each owner's persona: that of its profile, made unique and valid as a folder's name."""
+    """Return the name of each owner's persona: the profile's name, made unique and valid as a folder's name."""
     taken: set[str] = set()
     names: dict[str, str] = {}
     for owner, profile in profiles.items():
@@ -242,7 +241,7 @@ def _folders(profiles: dict[str, Profile]) -> dict[str, str]:
 
 
 def _nodes(owner: str, entries: list[Entry], cast: _Cast) -> dict[str, dict[str, Any]]:
-    """Return the nodes of one persona, numbered without gaps, as the original reads them."""
+    """Return the nodes of one persona, numbered without gaps, as Generative Agents requires."""
     renumbered = {entry.number: number for number, entry in enumerate(entries, 1) if entry.number}
     nodes: dict[str, dict[str, Any]] = {}
     counts: Counter[str] = Counter()

@@ -38,7 +38,7 @@ def fields_of(raw: Json, what: str) -> Fields:
 
 
 def items_of(raw: Json, what: str) -> list[msgspec.Raw]:
-    """Return the items of a JSON list, undecoded; none of null.
+    """Return the items of a JSON list, undecoded; for null, none.
 
     Raises:
         InputError: naming `what` and its value, if it is not a JSON list.
@@ -51,9 +51,9 @@ def is_object(raw: Json) -> bool:
 
 
 def string_in(value: object, field: str) -> str:
-    """Return the text of a field of decoded JSON; "" if it has none."""
-    found = value.get(field) if isinstance(value, dict) else None
-    return found.strip() if isinstance(found, str) else ""
+    """Return the text in a field of decoded JSON; "" if there is none."""
+    text = value.get(field) if isinstance(value, dict) else None
+    return text.strip() if isinstance(text, str) else ""
 
 
 def _of_type(raw: Json, what: str, wanted: Any, name: str) -> Any:
@@ -67,10 +67,10 @@ def _of_type(raw: Json, what: str, wanted: Any, name: str) -> Any:
 
 
 def object_of(value: object, what: str) -> dict[str, Any]:
-    """Return decoded JSON that must be an object.
+    """Return a decoded JSON object.
 
     Raises:
-        InputError: naming `what` and the value, if it is invalid.
+        InputError: naming `what` and the value, if it is not an object.
     """
     if not isinstance(value, dict):
         raise InputError(f"{what} is {quoted(value)}: give an object of JSON")
@@ -83,31 +83,31 @@ def list_in(value: dict[str, Any], field: str) -> list[Any]:
     Raises:
         InputError: naming the field and its value, if it is not a list.
     """
-    found = value.get(field)
-    if found is not None and not isinstance(found, list):
-        raise InputError(f"{field} is {quoted(found)}: give a list")
-    return found or []
+    items = value.get(field)
+    if items is not None and not isinstance(items, list):
+        raise InputError(f"{field} is {quoted(items)}: give a list")
+    return items or []
 
 
 MAX_MEMORIES = 50_000  # of one file
 MAX_FILE = 200_000_000  # bytes
-MAX_NAMED = 20  # errors that are reported in full
+MAX_NAMED = 20  # the most errors reported in full
 _MOST_SLUG = 150  # characters of an owner's id that come from a name
 
 
 @dataclass(kw_only=True)
 class Incoming:
-    """Owners and their memories, checked, in the order in which they are appended."""
+    """Owners and their checked memories, in the order in which the run appends them."""
 
     source: Path
     profiles: dict[str, Profile] = field(default_factory=dict)
     memories: dict[str, list[Entry]] = field(default_factory=dict)
     facts: list[Effect] = field(default_factory=list)  # summaries and characters of owners
     locations: tuple[Location, ...] = ()
-    left_out: Counter[str] = field(default_factory=Counter)  # reason -> how many
-    repaired: Counter[str] = field(default_factory=Counter)  # counts of repaired items
+    left_out: Counter[str] = field(default_factory=Counter)  # reason -> number of skipped items
+    repaired: Counter[str] = field(default_factory=Counter)  # name -> number of repaired items
     faults: list[str] = field(default_factory=list)  # the first skipped items, each with its place and value
-    valid: int = 0  # of the skipped items, those that are valid but have no place in a run
+    valid: int = 0  # skipped items that are valid but have no place in a run
 
     def add_owner(self, owner: str, profile: Profile) -> None:
         """Add an owner; an existing one keeps its profile.
@@ -140,7 +140,7 @@ class Incoming:
 
     @contextmanager
     def reporting(self, reason: str, where: str) -> Iterator[None]:
-        """Skip and report the item that the block reads, if it is invalid."""
+        """Report and skip the item that the block reads, if it is invalid."""
         try:
             yield
         except TooMany:
@@ -157,7 +157,7 @@ class Incoming:
             self.valid += count
 
     def importance(self, value: object, least: int, most: int) -> int:
-        """Return a rating from 1 to 10 for one on another scale, beyond which it is repaired; 0 for null."""
+        """Convert a rating from another scale to 1 to 10, and count a repair if it is invalid; 0 if there is none."""
         if value is None:
             return UNRATED
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -172,7 +172,7 @@ class Incoming:
         """Check that the file has at least one memory.
 
         Raises:
-            InputError: naming the first error or, without one, what was left out.
+            InputError: naming the first error or, without an error, the items left out.
         """
         if not self.count:
             why = f"; the first fault: {self.faults[0]}" if self.faults else ""
@@ -182,7 +182,7 @@ class Incoming:
 
     @property
     def counted_out(self) -> str:
-        """Return how many items of each kind were left out, in words."""
+        """Return the number of items left out of each kind, in words."""
         return ", ".join(f"{name}: {count:,}" for name, count in sorted(self.left_out.items()))
 
     @property
@@ -197,10 +197,10 @@ class Incoming:
     @property
     def most(self) -> Counter[str]:
         """Return the most entries of each type that one owner remembers."""
-        found: Counter[str] = Counter()
+        most: Counter[str] = Counter()
         for entries in self.memories.values():
-            found |= Counter(entry.type for entry in entries)
-        return found
+            most |= Counter(entry.type for entry in entries)
+        return most
 
     def effects(self) -> Iterable[Effect]:
         """Yield the effects that append the memories."""
@@ -237,7 +237,7 @@ def owner_named(name: str) -> tuple[str, Profile]:
 
 
 def owners_named(names: Iterable[str]) -> list[str]:
-    """Return a different id for each name, also for names that are equal or have no Latin letter."""
+    """Return a different id for each name, even for equal names and names without a Latin letter."""
     return [f"agent:{short}" for short in distinct([slug(name)[:_MOST_SLUG] for name in names], "agent")]
 
 

@@ -28,7 +28,7 @@ MAX_LINE = 50_000_000  # bytes; a stream is one line
 class MemoryLine(ObservationFields):
     """A line with one memory: the fields of an observation and its owner.
 
-    `time`, as in 2023-02-13T08:30, may stand for `minute`: then the first day in the file is day 0.
+    A line may give `time`, as in 2023-02-13T08:30, instead of `minute`; the first day in the file is then day 0.
     """
 
     owner: Text = Field(min_length=1, max_length=MAX_OWNER)
@@ -41,7 +41,7 @@ class _Profiled(msgspec.Struct, frozen=True):
 
 
 class _Time(BaseModel):
-    """The time of a line that gives no minute."""
+    """The time on a line without a minute."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -90,13 +90,13 @@ def _time(value: dict[str, Any]) -> datetime | None:
 
 
 def _take_memories(found: Incoming, lines: list[tuple[int, dict[str, Any], datetime | None]]) -> None:
-    """Add single memories, in order of game time, those of one minute in the order of the file."""
+    """Add single memories in order of game time; those of the same minute stay in the order of the file."""
     first = min((time for _, _, time in lines if time is not None), default=datetime(1, 1, 1))  # noqa: DTZ001
     day_0 = first.replace(hour=0, minute=0, second=0, microsecond=0)
     checked: list[tuple[int, int, MemoryLine]] = []
     for number, value, time in lines:
         with found.reporting("line", f"line {number}"):
-            fields = {name: one for name, one in value.items() if name != "time"}
+            fields = {name: part for name, part in value.items() if name != "time"}
             if time is not None:
                 fields["minute"] = (time - day_0) // timedelta(minutes=1)
             line = MemoryLine.model_validate(fields)
@@ -140,13 +140,13 @@ def _profile(found: Incoming, raw: bytes, number: int, owner: str) -> Profile | 
         profile = typed_json.decode(typed_json.decode(raw, _Profiled).profile, Profile | None)
         return None if profile is None else check_profile(owner, profile)
     except (msgspec.ValidationError, InputError) as error:
-        told = str(error) if isinstance(error, InputError) else f"profile of {owner!a}: {error}"
-        found.leave_out("profile", f"line {number}: {told}")
+        fault = str(error) if isinstance(error, InputError) else f"profile of {owner!a}: {error}"
+        found.leave_out("profile", f"line {number}: {fault}")
         return None
 
 
 def _unnumbered(entry: Entry, renumbered: dict[int, int], stream: Stream) -> Entry:
-    """Return an entry for the new run: its evidence by the new numbers, its items with their present status."""
+    """Return an entry for the new run, with new numbers of its evidence and the present status of its items."""
     status = stream.head.plan_status
     items: tuple[PlanItem, ...] = tuple(
         msgspec.structs.replace(item, status=status.get(item.id, item.status)) for item in entry.items

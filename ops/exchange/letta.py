@@ -1,4 +1,4 @@
-"""Reads agent files (.af) of Letta: blocks of core memory, archived passages, and what was said."""
+"""Reads agent files (.af) of Letta: blocks of core memory, archived passages, and messages."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _PARTS = {"image": "image", "tool_call": "tool call", "tool_return": "tool messa
 
 
 def read_letta(file: Path) -> Incoming:
-    """Return the memories of a file's agents, in the schema of several agents or the older one of a single agent.
+    """Return the memories of a file's agents, in the schema for several agents or the older one for a single agent.
 
-    Invalid items are skipped and reported; what has no place in a run, such as tools, is counted.
+    It skips and reports invalid items; items without a place in a run, such as tools, are only counted.
 
     Raises:
         InputError: when the file is unreadable, too large, of another format, or has no valid memory.
@@ -94,15 +94,15 @@ class _Agent:
 
     def __init__(self, timeline: Timeline, owner: str, name: str, agent_type: str) -> None:
         self._timeline, self._found, self._owner, self._name = timeline, timeline.found, owner, name
-        self._thinks_aloud = agent_type != "letta_v1_agent"  # older agents speak by a tool, and think beside its call
+        self._thinks_aloud = agent_type != "letta_v1_agent"  # older agents speak by a tool; text beside it is a thought
 
     def keep(self, tag: str, text: str, time: object) -> None:
-        """Add what the agent knows: a block of core memory, a passage, or a summary of messages."""
+        """Add a block of core memory, a passage or a summary of messages."""
         entry = Entry(type="observation", text=text, minute=0, subjects=(self._owner,), source="internal", tags=(tag,))
         self._timeline.add(f"{self._name}, {tag}", self._owner, entry, seconds(time, "its time"))
 
     def take_message(self, where: str, message: dict[str, Any]) -> None:
-        """Add what a message says, or count it."""
+        """Add a message, or count it if it has no place in a run."""
         role, time = string_in(message, "role"), message.get("created_at")
         if role in _ROLES:
             self._found.pass_over(_ROLES[role])
@@ -161,9 +161,9 @@ class _Agent:
 
 
 def _unpacked(text: str) -> dict[str, Any]:
-    """Return the fields of JSON in a text, as a user's message and a tool's arguments have; none of other text."""
+    """Parse a text as a JSON object, as users' messages and tools' arguments may be; return {} for any other text."""
     try:
-        found = decode_json(text.encode()) if text.startswith("{") else {}
+        value = decode_json(text.encode()) if text.startswith("{") else {}
     except InputError:
-        found = {}
-    return found if isinstance(found, dict) else {}
+        value = {}
+    return value if isinstance(value, dict) else {}

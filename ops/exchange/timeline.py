@@ -1,4 +1,4 @@
-"""Memories with wall-clock times, which become game time once all of a file are known."""
+"""Memories with wall-clock times, converted to game time once the whole file is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cogitate.ops.exchange import incoming
 from cogitate.ops.exchange.incoming import Incoming, TooMany
 
 _DAY = 60 * DAY  # seconds
-_WAKING = (6 * 3600, 20 * 3600)  # seconds of day 0 over which memories without a time are spread
+_WAKING = (6 * 3600, 20 * 3600)  # the seconds of day 0 over which memories without times are spread
 _LATEST = datetime.max.replace(tzinfo=UTC).timestamp()
 
 
@@ -26,15 +26,15 @@ class _Pending(NamedTuple):
     where: str
     owner: str
     entry: Entry
-    key: str  # by which others rest on it
-    rests_on: tuple[str, ...]
+    key: str  # its name in the file; "": none
+    rests_on: tuple[str, ...]  # the keys of its evidence
 
 
 class Timeline:
     """Memories in the order of a file; `finish` adds them in the order of their times.
 
-    Midnight UTC before the first time is minute 0. A memory without a time follows the one before it of its owner; if
-    the whole file has no time, each owner's memories are spread evenly over day 0, from 06:00 to 20:00.
+    Midnight UTC before the first time is minute 0. A memory without a time gets the time of its owner's previous one;
+    if no memory in the file has a time, each owner's memories are spread evenly over day 0, from 06:00 to 20:00.
     """
 
     def __init__(self, found: Incoming) -> None:
@@ -44,13 +44,13 @@ class Timeline:
     def add(
         self, where: str, owner: str, entry: Entry, at: float | None, key: str = "", rests_on: tuple[str, ...] = ()
     ) -> None:
-        """Add a memory; a text that is too long for one becomes several.
+        """Add a memory; a text that is too long for one memory becomes several.
 
         Args:
             where: its place in the file, for the report.
             at: seconds since 1970.
-            key: a name of the memory in the file.
-            rests_on: the names of its evidence.
+            key: the memory's name in the file.
+            rests_on: the keys of its evidence.
 
         Raises:
             TooMany: beyond the limit of a file.
@@ -65,7 +65,7 @@ class Timeline:
             self.found.repaired["text in several parts"] += 1
 
     def finish(self) -> None:
-        """Add all memories to the file's content, in order of time; invalid ones are skipped and reported.
+        """Add all memories to the file's content, in order of time; skip and report invalid ones.
 
         Raises:
             InputError: if the file has no valid memory.
@@ -86,23 +86,23 @@ class Timeline:
         known = [pending.at for pending in self._pending if pending.at is not None]
         times: list[float] = []
         if known:
-            last = dict.fromkeys(self.found.profiles, min(known))  # owner -> time of its memory before
+            last = dict.fromkeys(self.found.profiles, min(known))  # owner -> time of its previous memory
             for pending in self._pending:
                 last[pending.owner] = last[pending.owner] if pending.at is None else pending.at
                 times.append(last[pending.owner])
             return times
         begun, ended = _WAKING
-        of_owner = Counter(pending.owner for pending in self._pending)
-        before: Counter[str] = Counter()
+        counts = Counter(pending.owner for pending in self._pending)
+        added: Counter[str] = Counter()
         for pending in self._pending:
-            before[pending.owner] += 1
-            step = (ended - begun) / max(1, of_owner[pending.owner] - 1)
-            times.append(begun + step * (before[pending.owner] - 1))
+            step = (ended - begun) / max(1, counts[pending.owner] - 1)
+            times.append(begun + step * added[pending.owner])
+            added[pending.owner] += 1
         return times
 
 
 def seconds(value: object, what: str) -> float | None:
-    """Return a time of JSON as seconds since 1970: milliseconds, or text such as 2023-02-13T08:30Z; None for null.
+    """Convert a time in JSON to seconds since 1970: milliseconds, or text such as 2023-02-13T08:30Z; None for null.
 
     Raises:
         InputError: naming `what`, the value and a remedy.
@@ -121,7 +121,7 @@ def seconds(value: object, what: str) -> float | None:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield a text in parts that fit one memory, cut after a line, a sentence or a word where it has one."""
+    """Yield a text in parts that fit one memory, cut after a line, a sentence or a word if possible."""
     start = 0
     while len(text) - start > MAX_TEXT:
         end = start + MAX_TEXT

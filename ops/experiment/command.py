@@ -41,61 +41,64 @@ def sweep(
     """Run an experiment: every condition several times, on shared workers, within one limit.
 
     The same command continues an experiment that was interrupted, killed or stopped at its limit. The exit code is 1 if
-    runs are left.
+    runs remain.
     """
     logs.configure(verbose)
     err, console = Terminal(stderr=True), Terminal(stderr=as_json)
-    asked: list[bool] = []
+    stop_requests: list[bool] = []
     with (
         interruptible(err.print) as interruption,
-        interruption.softened(lambda: asked.append(True), "leaving the runs, which can be continued"),
+        interruption.softened(lambda: stop_requests.append(True), "leaving the runs, which can be continued"),
     ):
         try:
-            found = run_sweep(
-                file, out=out, watch=lambda progress: err.print(progress_line(progress)), stop=lambda: bool(asked)
+            result = run_sweep(
+                file,
+                out=out,
+                watch=lambda progress: err.print(progress_line(progress)),
+                stop=lambda: bool(stop_requests),
             )
         except (LedgerUnavailable, FolderHeld) as error:
-            if not asked:
+            if not stop_requests:
                 raise
             held = isinstance(error, FolderHeld)
             what = "another process ran the experiment" if held else "its server did not answer"
             err.print(f"stopped while {what}; run the same command to continue")
             return interruption.exit_code
-    _print(console, found)
+    _print(console, result)
     if as_json:
-        print(json.dumps(_json(found)), flush=True)
-    if asked:
+        print(json.dumps(_json(result)), flush=True)
+    if stop_requests:
         return interruption.exit_code
-    return 0 if found.complete else FAILED
+    return 0 if result.complete else FAILED
 
 
-def _print(console: Terminal, found: Sweep) -> None:
-    shown = [one for one in own_first(found.comparisons) if not one.base and not one.empty]
+def _print(console: Terminal, result: Sweep) -> None:
+    shown = [one for one in own_first(result.comparisons) if not one.base and not one.empty]
     if shown:
         table = Table("measure", "condition", "runs", "mean", "difference from the base")
         for one in shown:
             apart = "" if one.difference is None else f"{figure(one.difference.mean)}, {ends(one.difference)}"
             table.add_row(one.measure, one.condition, str(one.value.n), figure(one.value.mean), apart)
         console.print(table)
-    for line in sentences(found.comparisons):
+    for line in sentences(result.comparisons):
         console.print(line)
-    progress = found.progress
-    said = [f"{progress.done:,} of {progress.runs:,} runs", thoughts_line(found.results), *money_lines(progress.spent)]
-    console.print("; ".join(said))
-    if found.stopped:
+    progress = result.progress
+    parts = [f"{progress.done:,} of {progress.runs:,} runs", thoughts_line(result.results)]
+    console.print("; ".join([*parts, *money_lines(progress.spent)]))
+    if result.stopped:
         console.print("stopped at its limit: raise limit_tokens or limit_usd, and run the same command to continue")
     for run in progress.failed:
-        console.print(f"the host of run {run} failed: see {found.files[0].parent / 'logs' / run}.log")
-    console.print(f"written: {', '.join(str(path) for path in found.files)}")
+        console.print(f"the host of run {run} failed: see {result.files[0].parent / 'logs' / run}.log")
+    console.print(f"written: {', '.join(str(path) for path in result.files)}")
 
 
-def _json(found: Sweep) -> dict[str, object]:
+def _json(result: Sweep) -> dict[str, object]:
     return {
-        "runs": found.progress.runs,
-        "done": found.progress.done,
-        "failed": list(found.progress.failed),
-        "stopped_at_limit": found.stopped,
-        "spent": by_unit(found.progress.spent.spent),
-        "summary": list(found.summary),
-        "files": [str(path) for path in found.files],
+        "runs": result.progress.runs,
+        "done": result.progress.done,
+        "failed": list(result.progress.failed),
+        "stopped_at_limit": result.stopped,
+        "spent": by_unit(result.progress.spent.spent),
+        "summary": list(result.summary),
+        "files": [str(path) for path in result.files],
     }

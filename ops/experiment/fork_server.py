@@ -1,10 +1,10 @@
-"""A process that forks a host for each run, so that each begins at once, and kills them all when the experiment ends.
+"""A process that forks a host for each run, without startup delay, and kills all hosts when the experiment ends.
 
     python -m cogitate.ops.experiment.fork_server LOCK
 
-Its standard input is a pipe, of which the experiment holds the other end: a line orders a host, and the end of the
-pipe means that the experiment has ended, however it ended. It answers with a line for each host that has ended. It
-also holds the experiment's lock, so that the next one begins when no host of this one is left.
+The experiment holds the other end of the pipe that is its standard input: each line orders a host, and the end of the
+pipe means that the experiment has ended or was killed. It writes a line for each host that has ended. It also holds the
+experiment's lock, so that the next experiment begins only when no host of this one is left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cogitate.ops.experiment.host import HostedRun, host
 from cogitate.scheduler.ledger.outage import is_outage
 from cogitate.workers.processes.worker_process import adopt_import_paths
 
-LOADED = (  # before the forks: what hosts import late, and what a world's module imports
+LOADED = (  # modules loaded before the forks, which hosts or the modules of worlds would import otherwise
     "cogitate.effects",
     "cogitate.experiment",
     "cogitate.hosting.finding",
@@ -41,12 +41,12 @@ LOADED = (  # before the forks: what hosts import late, and what a world's modul
     "snowballstemmer",
 )
 LOOK_EVERY = 0.03  # seconds
-CANNOT_BEGIN = 127  # exit code of a command that there is not
-SERVER_AWAY = 75  # exit code of a host that failed since the server was away (EX_TEMPFAIL of sysexits.h)
+CANNOT_BEGIN = 127  # exit code when the command does not exist
+SERVER_AWAY = 75  # exit code of a host that failed because the server was away (EX_TEMPFAIL of sysexits.h)
 
 
 class HostOrder(msgspec.Struct, frozen=True):
-    """The order of a host: a run to host here, or a command."""
+    """An order to start a host: of a run in a fork of this process, or by a command."""
 
     name: str
     hosted: HostedRun | None
@@ -63,7 +63,7 @@ class HostEnded(msgspec.Struct, frozen=True):
 
 
 def serve(lock: int) -> None:
-    """Fork hosts as ordered, until the input ends; then kill those that are left."""
+    """Fork hosts as ordered until the input ends; then kill the remaining ones."""
     os.set_inheritable(lock, False)
     names: dict[int, str] = {}  # by process id
     waiting = b""
@@ -79,27 +79,27 @@ def serve(lock: int) -> None:
                     _become(order, lock)
                 names[process] = order.name
         while names and (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            told = HostEnded(names.pop(ended[0]), os.waitstatus_to_exitcode(ended[1]))
-            with suppress(BrokenPipeError):  # the experiment was killed just now; its input ends next
-                os.write(1, msgspec.json.encode(told) + b"\n")
+            report = HostEnded(names.pop(ended[0]), os.waitstatus_to_exitcode(ended[1]))
+            with suppress(BrokenPipeError):  # the experiment was killed just now; the input ends next
+                os.write(1, msgspec.json.encode(report) + b"\n")
     for process in names:
         with suppress(ProcessLookupError):
-            os.killpg(process, signal.SIGKILL)  # its open tick never happened, and the run is resumed before it
+            os.killpg(process, signal.SIGKILL)  # its open tick is not committed; a resumed run repeats it
         with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)  # it has not begun its own process group yet
+            os.kill(process, signal.SIGKILL)  # if it has no process group of its own yet
         os.waitpid(process, 0)
 
 
 def _become(order: HostOrder, lock: int) -> None:
-    """Host the run in this forked process, which exits at its end."""
+    """Host the run in this forked process, and exit."""
     code = 1
     try:
         os.setsid()
         os.close(lock)
         log = os.open(order.log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for number, opened in ((0, nothing), (1, log), (2, log)):
-            os.dup2(opened, number)
+        null = os.open(os.devnull, os.O_RDONLY)
+        for number, descriptor in ((0, null), (1, log), (2, log)):
+            os.dup2(descriptor, number)
         os.environ.clear()
         os.environ.update(order.environment)
         if order.hosted is None:
@@ -109,7 +109,7 @@ def _become(order: HostOrder, lock: int) -> None:
         logs.configure(0)
         host(order.hosted)
         code = 0
-    except BaseException as error:  # of the host's own code, too
+    except BaseException as error:  # the host's own code may raise anything
         traceback.print_exc()
         code = SERVER_AWAY if _is_outage(error) else code
     finally:
@@ -120,7 +120,7 @@ def _become(order: HostOrder, lock: int) -> None:
 
 
 def _is_outage(error: BaseException | None) -> bool:
-    """Return whether the error, or one that caused it, says that the server is away."""
+    """Return whether the error, or one of its causes, means that the server is away."""
     while error is not None:
         if isinstance(error, RedisError) and is_outage(error):
             return True

@@ -1,4 +1,4 @@
-"""The host of one run of an experiment. The fork server forks its process, with the run's settings as variables."""
+"""The host of one run of an experiment, in a process of the fork server with the run's settings as variables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HostedRun(msgspec.Struct, frozen=True, kw_only=True):
     world: str | None  # "module:Class"
     seed: int
     before: dict[str, Any]  # the world's parameters up to the tick of the fork
-    parameters: dict[str, Any]  # the world's parameters
+    parameters: dict[str, Any]  # the world's parameters after the fork, or of a run that is no fork
     days: int | None
     ticks: int | None
     cadences: tuple[SetCadence, ...] = ()
@@ -39,7 +39,7 @@ def open_world(spec: HostedRun, parameters: dict[str, Any], settings: Settings) 
     """Return the world at its beginning.
 
     Raises:
-        ConfigurationError: when there is no such world, or it does not take these parameters.
+        ConfigurationError: when the world does not exist, or does not take these parameters.
     """
     if spec.world is not None:
         try:
@@ -58,7 +58,7 @@ def open_world(spec: HostedRun, parameters: dict[str, Any], settings: Settings) 
 
 
 def found(name: str) -> Any:
-    """Return what "module:name" names.
+    """Import the object that "module:name" names.
 
     Raises:
         ConfigurationError: when it cannot be imported.
@@ -68,12 +68,13 @@ def found(name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(
-            f"{quoted(name)} cannot be imported ({error}): write module:name, of a module beside the experiment's file"
+            f"{quoted(name)} cannot be imported ({error}): write module:name, with a module in the folder of the "
+            "experiment's file"
         ) from error
 
 
 def host(spec: HostedRun) -> None:
-    """Host the run to its end. A run that exists is resumed."""
+    """Host the run to its end; resume it if it exists."""
     settings = Settings()
     now = open_world(spec, spec.before if spec.fork is not None else spec.parameters, settings)
     later = open_world(spec, spec.parameters, settings) if spec.fork is not None else None
@@ -83,10 +84,10 @@ def host(spec: HostedRun) -> None:
         now,
         spec.run,
         settings,
-        brief=lambda owner: now.brief(owner),  # also of the world that follows
+        brief=lambda owner: now.brief(owner),  # `now` changes at the fork
         ticks=ticks,
         exist="resume",
-        take_over=True,  # from the host of an experiment that was killed
+        take_over=True,  # from the host of a killed experiment
         fork=spec.fork,
     ) as loop:
         if spec.cadences and loop.tick == 0 and not loop.ledger.store.length("controls"):

@@ -1,4 +1,4 @@
-"""The hosts that run at once, as the experiment sees them."""
+"""The experiment's side of the fork server: starts hosts, and reports those that have ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HostsLost(CogitateError, RuntimeError):
 
 
 class Hosts:
-    """The hosts of an experiment. The end of the block kills those that run.
+    """The hosts of an experiment. The end of the block kills the running ones.
 
     Args:
         lock: descriptor of the experiment's lock, held until no host is left.
@@ -50,7 +50,7 @@ class Hosts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._server:  # closes the pipes, and waits until it has killed the rest
+        with self._server:  # closes the pipes, and waits until the server has killed the rest
             self.running.clear()
 
     def begin(
@@ -64,7 +64,7 @@ class Hosts:
         """Start a host.
 
         Raises:
-            HostsLost: when the process that starts them has ended.
+            HostsLost: when the process that starts hosts has ended.
         """
         order = HostOrder(name, hosted, tuple(command), dict(environment), str(log_file))
         assert self._server.stdin is not None
@@ -76,10 +76,13 @@ class Hosts:
         self.running.add(name)
 
     def ended(self, timeout: float) -> list[HostEnded]:
-        """Return the hosts that have ended since the last look, after waiting for the first as long as given.
+        """Return the hosts that have ended since the last call.
+
+        Args:
+            timeout: the most seconds to wait for the first.
 
         Raises:
-            HostsLost: when the process that starts them has ended.
+            HostsLost: when the process that starts hosts has ended.
         """
         assert self._server.stdout is not None
         number = self._server.stdout.fileno()

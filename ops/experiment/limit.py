@@ -1,4 +1,4 @@
-"""The one limit of an experiment: what is spent of it, and whether nothing more can be asked within it."""
+"""The one limit of an experiment: its spending, and whether it leaves no room for any further call."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.outage import Pause
 from cogitate.scheduler.ledger.real_day import DaySpending, RealDay
 
-LOOKS = 2  # in a row that must find the limit reached: a worker takes up to a quarter of a second to find new room
+LOOKS = 2  # consecutive looks that must find the limit reached: a worker finds new room within a quarter of a second
 LOOK_EVERY = 0.6  # seconds
-MARGIN = 10.0  # seconds beyond the deadline of a job after which its call is that of a dead worker
+MARGIN = 10.0  # seconds after a job's deadline at which its worker counts as dead
 
 
 class ExperimentLimit:
-    """The limit as the workers hold it, on the server of the experiment.
+    """The limit that the workers keep on the experiment's server.
 
     Args:
         outage: waits for a server that is away.
     """
 
     def __init__(self, client: Redis, settings: Settings, outage: Pause) -> None:
-        """Read which calls are left from workers that were killed: they stay charged, and end no more."""
+        """Read the calls in flight: they belong to killed workers, stay charged and never end."""
         self._day, self._outage = RealDay(client, settings), outage
         self._longest = settings.job_deadline + MARGIN
         self._since = dict.fromkeys(outage.read(self._day.in_flight), -math.inf)  # call -> when it was first seen
         self._refused = self.spending().refused
-        self._reached = 0  # looks in a row
+        self._reached = 0  # consecutive looks that found the limit reached
         self._next_look = 0.0
 
     def spending(self) -> DaySpending:
-        """Return what all runs have spent and reserved."""
+        """Return the amounts that all runs have spent and reserved."""
         return self._outage.read(self._day.spending)
 
     def reached(self) -> bool:
-        """Return whether workers wait for room that no call in flight can leave any more."""
+        """Return whether workers were refused room, and no call in flight can still free any."""
         now = time.monotonic()
         if now < self._next_look:
             return False

@@ -1,4 +1,4 @@
-"""The plan of an experiment: what its file says, its conditions and its runs."""
+"""The plan of an experiment: the contents of its file, its conditions and its runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.journal.changes import SetSetting
 
 MOST_RUNS = 10_000
-NO_LIMIT = 10**12  # tokens of a run whose limit is that of the experiment
+NO_LIMIT = 10**12  # tokens; the limit of a run that only the experiment's limit bounds
 OF_A_RUN = KEPT | {"wait", "tick_rate"}  # settings that may differ between runs on the same workers
 BASES = ("town", "story", "world", "command")
 
@@ -29,7 +29,7 @@ Parameters = Mapping[str, Any]  # "settings.policy", "cadence.reflect" or "world
 
 
 class Groups(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of runs by what they are parameters of."""
+    """Parameters of runs by group."""
 
     settings: dict[str, Any] = {}
     cadence: dict[str, Any] = {}  # kind -> share of its usual cadence
@@ -50,19 +50,19 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     town: int | None = None  # number of agents
     story: bool = False
     world: str | None = None  # "module:Class" of a world (`cogitate.experiment.World`)
-    command: tuple[str, ...] = ()  # of a host; {run}, {seed}, {rain} and the like stand for a run's values
+    command: tuple[str, ...] = ()  # starts a host; {run}, {seed}, {rain} etc. are replaced by the run's values
     days: int | None = None
     ticks: int | None = None
     at: str | None = None  # tick or game time at which the conditions fork from the base
     base: Groups = Groups()
     conditions: Groups = Groups()  # lists of values; the first ones are the base's
     replicates: int = 5
-    seed: int = 0  # of the first replicate; each further one has the next
-    limit_tokens: int | None = None  # of all runs together
+    seed: int = 0  # of the first replicate; each further one has the next seed
+    limit_tokens: int | None = None  # for all runs together
     limit_usd: float | None = None
     at_limit: Literal["stop", "heuristics"] = "stop"
-    measures: tuple[str, ...] = ()  # "module:function" of a run's tables
-    hosts: int = 4  # that run at once
+    measures: tuple[str, ...] = ()  # "module:function" that measures a run's tables
+    hosts: int = 4  # the most hosts at once
 
     def __post_init__(self) -> None:
         given = [name for name in BASES if getattr(self, name)]
@@ -75,21 +75,21 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 raise ConfigurationError(f"{name} = {value} must be above 0")
         empty = [name for name, values in self.conditions.flat().items() if not isinstance(values, list) or not values]
         if empty:
-            raise ConfigurationError(f"conditions.{empty[0]} must be a list of values, the base's first")
+            raise ConfigurationError(f"conditions.{empty[0]} must be a list of values that begins with the base's")
         for name, values in self.conditions.flat().items():
             if any(value in values[:n] for n, value in enumerate(values)):
-                raise ConfigurationError(f"conditions.{name}: each value may stand in the list once")
+                raise ConfigurationError(f"conditions.{name}: list each value only once")
         if self.command and (self.base.cadence or self.conditions.cadence):
             raise ConfigurationError("a command sets its cadences itself: give them to it as world.NAME")
         if self.command and self.at and "{source}" not in " ".join(self.command):
             raise ConfigurationError(
-                "with at, the command must fork: write {source} and {tick} where it takes the run and the tick"
+                "with `at`, the command must fork: write {source} and {tick} where it takes the run and the tick"
             )
         if (runs := self.replicates * len(self.grid())) > MOST_RUNS:
             raise ConfigurationError(f"these are {runs:,} runs: at most {MOST_RUNS:,} are possible")
 
     def grid(self) -> list[Condition]:
-        """Return the conditions, that of the base first."""
+        """Return the conditions, the base first."""
         varied = self.conditions.flat()
         return [
             Condition(number, dict(zip(varied, values, strict=True)))
@@ -110,21 +110,21 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             for name, value in condition.parameters.items()
             if name.startswith(group + ".")
         }
-        usual: dict[str, Any] = getattr(self.base, group)
-        return usual | own
+        base: dict[str, Any] = getattr(self.base, group)
+        return base | own
 
     def settings_of(self, condition: Condition) -> Settings:
-        """Return the settings of a condition's runs; flags, variables and cogitate.toml have the others.
+        """Return the settings of a condition's runs; variables and cogitate.toml supply the settings that it lacks.
 
         Raises:
-            ConfigurationError: when they are not valid, or none of a single run.
+            ConfigurationError: when a setting is invalid, or cannot differ between runs.
         """
         given = self.value_of("settings", condition)
-        alone = sorted(self.conditions.settings.keys() - OF_A_RUN)
-        if alone:
+        shared = sorted(self.conditions.settings.keys() - OF_A_RUN)
+        if shared:
             raise ConfigurationError(
-                f"conditions.settings.{alone[0]}: all runs share the workers, so it cannot differ between them; set it "
-                "once, in base.settings, cogitate.toml or a variable"
+                f"conditions.settings.{shared[0]}: all runs share the workers, so it cannot differ between them; set "
+                "it once, in base.settings, cogitate.toml or a variable"
             )
         settings = Settings(**given)
         if settings.llm == "openai" and not settings.limit_table().limited("run", "run"):
@@ -137,7 +137,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return tuple(cadence_request("RUN", kind, share, pin=True, auto=False) for kind, share in shares.items())
 
     def changes_of(self, condition: Condition) -> tuple[SetSetting | SetCadence, ...]:
-        """Return what a fork of the base changes.
+        """Return the changes by which a condition's fork differs from the base.
 
         Raises:
             ConfigurationError: for a setting that cannot change during a run.
@@ -145,14 +145,14 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         base = self.grid()[0]
         for name in self.conditions.settings:
             check_changeable(name)
-        usual, own = (self.value_of("settings", one) for one in (base, condition))
-        settings = (SetSetting(name, own[name]) for name in self.conditions.settings if own[name] != usual[name])
+        before, after = (self.value_of("settings", each) for each in (base, condition))
+        settings = (SetSetting(name, after[name]) for name in self.conditions.settings if after[name] != before[name])
         pinned = self.cadences_of(base)
-        return (*settings, *(one for one in self.cadences_of(condition) if one not in pinned))
+        return (*settings, *(cadence for cadence in self.cadences_of(condition) if cadence not in pinned))
 
     def identity(self) -> dict[str, Any]:
-        """Return what may not change once runs have begun."""
-        kept = json.loads(msgspec.json.encode(self))  # as it is read from a file
+        """Return the fields that must not change once runs have begun."""
+        kept = json.loads(msgspec.json.encode(self))  # in JSON types, as read back from the folder
         for name in ("limit_tokens", "limit_usd", "at_limit", "replicates", "measures", "hosts"):
             del kept[name]
         return dict(kept)
@@ -167,9 +167,9 @@ class Condition:
 
     @property
     def label(self) -> str:
-        """Return its values in short, such as "policy=cells, rain=true"."""
-        said = ", ".join(f"{name.partition('.')[2]}={text_of(value)}" for name, value in self.parameters.items())
-        return said or "base"
+        """Return the values in short form, such as "policy=cells, rain=true"."""
+        values = ", ".join(f"{name.partition('.')[2]}={text_of(value)}" for name, value in self.parameters.items())
+        return values or "base"
 
 
 class PlannedRun(NamedTuple):
@@ -178,7 +178,7 @@ class PlannedRun(NamedTuple):
     condition: Condition
     replicate: int  # from 1
     seed: int
-    forked: bool  # the runs of all conditions but the base fork from the base's
+    forked: bool  # whether the other conditions' runs are forks of the base's
 
     @property
     def name(self) -> str:
@@ -186,12 +186,12 @@ class PlannedRun(NamedTuple):
 
     @property
     def source(self) -> str | None:
-        """Return the run that it is a fork of."""
+        """Return the run that this one forks, if any."""
         return f"c0-r{self.replicate}" if self.forked and self.condition.number else None
 
 
 def text_of(value: object) -> str:
-    """Return a parameter's value as text: text as it is, all else as JSON."""
+    """Return a parameter's value as text: a text unchanged, any other value as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
@@ -199,32 +199,30 @@ def read_experiment(given: Path | Mapping[str, Any]) -> Experiment:
     """Return the experiment that a file, or a mapping of the same form, describes.
 
     Raises:
-        ConfigurationError: naming what cannot be read.
+        ConfigurationError: naming the invalid part.
         OSError: when the file cannot be opened.
     """
-    named = f"{given}: " if isinstance(given, Path) else ""
+    prefix = f"{given}: " if isinstance(given, Path) else ""
     try:
-        found = tomllib.loads(given.read_bytes().decode()) if isinstance(given, Path) else dict(given)
-        experiment = typed_json.convert(found, Experiment)
+        fields = tomllib.loads(given.read_bytes().decode()) if isinstance(given, Path) else dict(given)
+        experiment = typed_json.convert(fields, Experiment)
         for condition in experiment.grid():
             settings = experiment.settings_of(condition)
             experiment.cadences_of(condition)
             if experiment.at is not None:
                 experiment.changes_of(condition)
             _check_limited(experiment, settings)
-    except msgspec.ValidationError as error:
-        raise ConfigurationError(f"{named}{error}") from None
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{named}{error}") from None
+    except (msgspec.ValidationError, ConfigurationError) as error:
+        raise ConfigurationError(f"{prefix}{error}") from None
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{named}this is no TOML in UTF-8: {quoted(str(error))}") from None
+        raise ConfigurationError(f"{prefix}this is not TOML in UTF-8: {quoted(str(error))}") from None
     return experiment
 
 
 def _check_limited(experiment: Experiment, settings: Settings) -> None:
-    """Check that the experiment has its only limit of real money and tokens."""
+    """Check that the experiment has a limit if it calls a model, and that this is its only limit."""
     if settings.llm == "openai" and experiment.limit_tokens is None and experiment.limit_usd is None:
-        raise ConfigurationError("a model answers: give limit_tokens or limit_usd, for all runs together")
+        raise ConfigurationError("the runs call a model: give limit_tokens or limit_usd, for all runs together")
     if not settings.embedded:
         raise ConfigurationError("an experiment starts its own server: unset redis_url and redis_urls")
     if settings.real_day_tokens is not None or settings.real_day_usd is not None:

@@ -1,4 +1,4 @@
-"""The results of an experiment: a row for each run, and a row for each measure of it."""
+"""The results of an experiment: a row for each run, and a row for each of its measures."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.inspection.summary import RunSummary, summarise_run
 from cogitate.scheduler.journal.private_files import private_file
 
-FIGURES = {  # of every run, each also a measure
+FIGURES = {  # figures of every run, which are also measures
     "by_model": "int64",  # jobs whose result a model wrote
     "by_heuristic": "int64",  # jobs whose result a heuristic wrote
     "calls": "int64",
     "tokens": "int64",
     "usd": "float64",
     "memories": "int64",  # live entries of all owners
-    "reflections": "int64",  # of these
+    "reflections": "int64",  # live ones
 }
 RUN = {"run": "string", "condition": "string", "base": "bool", "replicate": "int64", "seed": "int64"}
 
 
 class RunTables:
-    """A run's tables, for measures. Each is read when it is first used.
+    """A run's tables, for measures. Each is read on first use.
 
     Attributes:
-        run: its name.
-        parameters: what its condition varies: "world.rain" -> value.
-        seed: of its world.
+        run: the run's name.
+        parameters: the parameters that conditions vary: "world.rain" -> value.
+        seed: the seed of its world.
     """
 
     def __init__(self, client: Redis, run: str, data_dir: Path, parameters: Parameters, seed: int) -> None:
@@ -51,7 +51,7 @@ class RunTables:
 
     @cached_property
     def memories(self) -> list[Row]:
-        """A row for each entry of each owner, archived ones included."""
+        """A row for each entry of each owner, including archived ones."""
         return list(rows_of(self._client, self.run, "memories", self._data_dir))
 
     @cached_property
@@ -65,15 +65,15 @@ class RunTables:
         return list(rows_of(self._client, self.run, "journal", self._data_dir))
 
 
-#: Returns a number, or several by name; None: the run has none.
+#: Returns a number, or several by name; None if the run has no value.
 Measure = Callable[[RunTables], float | Mapping[str, float | None] | None]
 
 
 class Table(list[Row]):
-    """Rows of results, each a dictionary by the names of the columns."""
+    """Rows of results: dictionaries by column name."""
 
     def pandas(self) -> Any:
-        """Return them as a `pandas.DataFrame`.
+        """Return the rows as a `pandas.DataFrame`.
 
         Raises:
             InputError: when pandas is not installed.
@@ -81,7 +81,7 @@ class Table(list[Row]):
         return self._frame("pandas")
 
     def polars(self) -> Any:
-        """Return them as a `polars.DataFrame`.
+        """Return the rows as a `polars.DataFrame`.
 
         Raises:
             InputError: when polars is not installed.
@@ -102,7 +102,7 @@ class Results(NamedTuple):
     measures: Table
 
     def write(self, folder: Path) -> list[Path]:
-        """Write both tables as CSV, and as Parquet where pyarrow is installed; return the files."""
+        """Write both tables as CSV, and as Parquet if pyarrow is installed; return the files."""
         return [
             path
             for name, rows, columns in (
@@ -121,21 +121,21 @@ def read_measures(experiment: Experiment) -> dict[str, Measure]:
     """Return the experiment's own measures by name.
 
     Raises:
-        ConfigurationError: when one cannot be imported, or two have one name.
+        ConfigurationError: when a measure cannot be imported, or two have the same name.
     """
     measures = {name.partition(":")[2]: found(name) for name in experiment.measures}
     if len(measures) < len(experiment.measures) or measures.keys() & FIGURES.keys():
-        raise ConfigurationError(f"measures must have different names, and others than {', '.join(FIGURES)}")
+        raise ConfigurationError(f"measures must have different names, and none of {', '.join(FIGURES)}")
     return measures
 
 
 def read_results(
     client: Redis, experiment: Experiment, data_dir: Path, done: set[str], measures: Mapping[str, Measure]
 ) -> Results:
-    """Return the results of the runs that are done, in the order of the plan.
+    """Return the results of the runs that have ended, in the order of the plan.
 
     Raises:
-        ConfigurationError: when a measure fails or returns something else than numbers.
+        ConfigurationError: when a measure fails, or returns anything but numbers.
     """
     results = Results(Table(), Table())
     for run in experiment.runs():
@@ -165,7 +165,7 @@ def _described(run: PlannedRun) -> Row:
 
 
 def _figures(tables: RunTables, summary: RunSummary) -> dict[str, float | None]:
-    spent = summary.spent  # of jobs that were still open at the end, too
+    spent = summary.spent  # includes jobs that were still open at the end
     sources = Counter(job["source"] for job in tables.jobs if job["state"] == "applied")
     live = Counter(memory["type"] for memory in tables.memories if memory["live"])
     return {
@@ -184,10 +184,12 @@ def _own(tables: RunTables, measures: Mapping[str, Measure]) -> dict[str, float 
     for name, measure in measures.items():
         try:
             value = measure(tables)
-            named = (
-                {f"{name}.{part}": one for part, one in value.items()} if isinstance(value, Mapping) else {name: value}
+            numbers = (
+                {f"{name}.{part}": number for part, number in value.items()}
+                if isinstance(value, Mapping)
+                else {name: value}
             )
-            measured |= {key: None if one is None else float(one) for key, one in named.items()}
+            measured |= {key: None if number is None else float(number) for key, number in numbers.items()}
         except Exception as error:  # the host's own code
             raise ConfigurationError(
                 f"measure {name!r} failed on run {tables.run!r}: {type(error).__name__}: {quoted(str(error))}"
@@ -208,6 +210,6 @@ def _write(stem: Path, columns: Mapping[str, str], rows: Sequence[Row]) -> list[
         with private_file(stem.with_suffix(".parquet")) as file:
             write_parquet(file, columns, rows, "a Parquet table")
         written.append(stem.with_suffix(".parquet"))
-    except InputError:  # without pyarrow there is the CSV
+    except InputError:  # without pyarrow, the CSV must do
         pass
     return written

@@ -1,8 +1,8 @@
 """Runs an experiment: several hosts at once on shared workers, to the end or to its limit, resumable at any moment.
 
-Everything stands in one folder: `data` with the server and all runs, `logs` with what each host printed,
-`experiment.json` with the identity of the experiment, `done.jsonl` with a line for each run whose host has ended. A
-run is known by its name, so hosting it again resumes it. Nothing else is kept, so a killed experiment loses nothing.
+One folder has everything: `data` the server and all runs, `logs` the output of each host, `experiment.json` the
+identity of the experiment, and `done.jsonl` a line for each run whose host has ended. A run is identified by its name,
+so hosting it again resumes it. There is no other state, so a killed experiment loses nothing.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from cogitate.workers.processes.supervisor import WorkerPool, worker_environment
 from cogitate.workers.processes.worker_process import PARENT_VARIABLE
 
 LOOK_EVERY = 0.05  # seconds
-MOST_BEGUN = 5  # times that a run is begun because its server was away
-PATIENCE = 15.0  # seconds in which the hosts of an experiment that was killed are gone
+MOST_BEGUN = 5  # the most starts of a run's host whose server was away
+PATIENCE = 15.0  # seconds within which the hosts of a killed experiment have ended
 
 log = structlog.get_logger()
 
@@ -57,7 +57,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class WorkersLost(CogitateError, RuntimeError):
-    """All workers of an experiment have ended, and none is started again. Its runs can be continued."""
+    """All workers of an experiment have ended, and none can be restarted. Its runs can be continued."""
 
 
 class FolderHeld(ConfigurationError):
@@ -69,14 +69,14 @@ class Progress(NamedTuple):
 
     done: int
     runs: int
-    begun: int  # runs that were done when this process began
-    seconds: float  # since then
+    begun: int  # runs that were done before this process began
+    seconds: float  # since this process began
     spent: DaySpending
     failed: tuple[str, ...]  # runs whose hosts failed
 
     @property
     def seconds_left(self) -> float | None:
-        """Return the time that the rest will take; None: no run has ended yet."""
+        """Return the estimated seconds for the remaining runs; None if no run has ended yet."""
         done = self.done - self.begun
         return self.seconds / done * (self.runs - self.done) if done else None
 
@@ -91,7 +91,7 @@ class ExperimentFolder:
 
     @contextmanager
     def held(self, stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
-        """Hold the folder, and yield the lock's descriptor.
+        """Hold the folder for the block, and yield the lock's descriptor.
 
         Args:
             stop: ends the wait for another process once it returns True.
@@ -117,10 +117,10 @@ class ExperimentFolder:
             yield lock.fileno()
 
     def check_identity(self, experiment: Experiment) -> None:
-        """Check that the runs in the folder are of this experiment; note it in an empty folder.
+        """Check that the runs in the folder are of this experiment; record it in an empty folder.
 
         Raises:
-            ConfigurationError: when the file has changed since they began.
+            ConfigurationError: when the experiment has changed since its runs began.
         """
         identity = experiment.identity()
         kept = self._read("experiment.json")
@@ -136,16 +136,16 @@ class ExperimentFolder:
         """Return the names of the runs whose hosts have ended."""
         if not self._done.exists():
             return set()
-        found = set()
+        names = set()
         for line in self._done.read_bytes().splitlines():
             try:
-                found.add(typed_json.decode(line, Done).run)
+                names.add(typed_json.decode(line, Done).run)
             except msgspec.DecodeError:
-                continue  # it was cut short: the host is started again, and ends at once
-        return found
+                continue  # incompletely written: the host is started again, and ends at once
+        return names
 
     def note_done(self, run: str) -> None:
-        """Note that a run's host has ended; on disk when this returns."""
+        """Record on disk that a run's host has ended."""
         whole = not self._done.exists() or self._done.read_bytes().endswith(b"\n")
         with self._done.open("ab") as file:
             file.write((b"" if whole else b"\n") + msgspec.json.encode(Done(run)) + b"\n")
@@ -154,15 +154,15 @@ class ExperimentFolder:
 
     @property
     def stopped_at(self) -> Mapping[str, Any] | None:
-        """The limits at which the experiment stopped last."""
+        """The limits at which the experiment last stopped."""
         return self._read("stopped.json")
 
     def note_stopped(self, limits: Mapping[str, Any]) -> None:
-        """Note at which limits it stopped."""
+        """Record the limits at which the experiment stopped."""
         self._write("stopped.json", limits)
 
     def log_file(self, run: str) -> Path:
-        """Return the file of what a run's host printed."""
+        """Return the file with the output of a run's host."""
         return self.path / "logs" / f"{run}.log"
 
     def _read(self, name: str) -> Mapping[str, Any] | None:
@@ -179,7 +179,7 @@ class Runner:
 
     Args:
         watch: called whenever a run has ended.
-        stop: asked all the time; once it returns True, no run begins, and those that run are left.
+        stop: polled continually; once it returns True, no run begins, and hosts leave the running ones.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Runner:
         self.experiment = experiment
         self.folder = folder
         self.settings = self._settings()
-        self.stopped = False  # at the limit
+        self.stopped = False  # whether the limit stopped the experiment
         self._watch = watch
         self._stop = stop
         self._failed: list[str] = []
@@ -224,9 +224,9 @@ class Runner:
 
         Raises:
             FolderHeld: when another process runs the experiment, after a wait that `stop` ends.
-            ConfigurationError: when the folder is of another experiment, or there is no server.
+            ConfigurationError: when the folder is of another experiment, or the server cannot start.
         """
-        load_kinds(self.settings)  # as hosts and workers will
+        load_kinds(self.settings)  # here, as in hosts and workers
         with ExitStack() as resources:
             self._lock = resources.enter_context(self.folder.held(self._stop))
             self.folder.check_identity(self.experiment)
@@ -245,11 +245,11 @@ class Runner:
             WorkersLost: when no worker is left.
             LedgerUnavailable: when the server is away for longer than `outage_wait`, or while `stop` returns True.
         """
-        planned, noted, since = [*self.experiment.runs()], self.folder.done(), time.monotonic()
-        waiting = [run for run in planned if run.name not in noted]
-        done = {run.name for run in planned} & noted  # of fewer replicates than before, some are no longer planned
+        planned, recorded, since = [*self.experiment.runs()], self.folder.done(), time.monotonic()
+        waiting = [run for run in planned if run.name not in recorded]
+        done = {run.name for run in planned} & recorded  # not runs of replicates that are no longer planned
         first = len(done)
-        begun: Counter[str] = Counter()  # by run, how often
+        begun: Counter[str] = Counter()  # run -> starts of its host
         limits = {"tokens": self.experiment.limit_tokens, "usd": self.experiment.limit_usd}
         if self.folder.stopped_at == limits and self.experiment.at_limit == "stop":
             self.stopped, waiting = bool(waiting), []
@@ -265,7 +265,7 @@ class Runner:
             hosts = resources.enter_context(Hosts(self._lock))
             while (waiting or hosts.running) and not self._stop():
                 self._check_workers(pool)
-                for run in [one for one in waiting if one.source is None or one.source in done]:
+                for run in [each for each in waiting if each.source is None or each.source in done]:
                     if len(hosts.running) < self.experiment.hosts:
                         self.outage.read(self.client.ping)
                         waiting.remove(run)
@@ -284,17 +284,17 @@ class Runner:
                     self.folder.note_done(ended.name)
                     if self._watch is not None:
                         self._watch(progress())
-                waiting = [one for one in waiting if one.source not in self._failed]
+                waiting = [run for run in waiting if run.source not in self._failed]
                 if self.experiment.at_limit == "stop" and self.limit.reached():
                     self.stopped = True
                     self.folder.note_stopped(limits)
                     break
             if self._stop():
-                self.outage.read(self.client.ping)  # if the server is away, workers are stopped in a hurry
+                self.outage.read(self.client.ping)  # raises if the server is away, so that the workers are killed
         return progress()
 
     def _check_workers(self, pool: WorkerPool) -> None:
-        """Check that workers are left: without any, every job would end late, by heuristic."""
+        """Check that a worker is left: without one, every job would end late, by heuristic."""
         if pool.cannot_start:
             raise ConfigurationError(f"a worker cannot start: {pool.cannot_start}")
         if self.settings.workers and not pool.any_left():
@@ -305,9 +305,9 @@ class Runner:
 
     def _begin(self, hosts: Hosts, run: PlannedRun) -> None:
         """Start the host of a run."""
-        # A fork keeps its source's settings.
-        begins = run.condition if run.source is None else self.experiment.grid()[0]
-        settings = self._with_server(self.experiment.settings_of(begins)).changed(
+        # A fork begins with its source's settings, the base's.
+        condition = run.condition if run.source is None else self.experiment.grid()[0]
+        settings = self._with_server(self.experiment.settings_of(condition)).changed(
             data_dir=self.folder.data,
             kinds=self.settings.kinds,
             workers=0,
@@ -333,7 +333,7 @@ class Runner:
             return [part.format_map(values) for part in command]
         except (KeyError, ValueError, IndexError) as error:
             raise ConfigurationError(
-                f"command {shlex.join(command)!r}: {{{error.args[0]}}} is no value of a run; there are "
+                f"command {shlex.join(command)!r}: a run has no value {{{error.args[0]}}}; its values are "
                 f"{', '.join(values)}"
             ) from None
 

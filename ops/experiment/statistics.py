@@ -11,8 +11,8 @@ from typing import NamedTuple
 from cogitate.ops.run_tables import Row
 
 RESAMPLES = 2_000
-SHARE = 0.95  # of the intervals
-FEW = 5  # pairs below which an interval covers the true value clearly less often than it says
+SHARE = 0.95  # nominal coverage of the intervals
+FEW = 5  # below this number of pairs, an interval covers the true value clearly less often than `SHARE`
 
 
 class Interval(NamedTuple):
@@ -35,19 +35,19 @@ class Comparison(NamedTuple):
     condition: str
     base: bool
     value: Interval
-    difference: Interval | None  # from the base, by pairs of the same replicate; None: of the base, or without pairs
-    pairs_needed: int | None  # about how many pairs would tell the difference from 0; None: these do, or none would
+    difference: Interval | None  # from the base, paired by replicate; None for the base itself, or without pairs
+    pairs_needed: int | None  # pairs that would distinguish the difference from 0; None: these do, or it is 0
 
     @property
     def too_few(self) -> bool:
-        """Return whether there are too few replicates for the interval."""
+        """Return whether the interval has too few pairs."""
         return self.difference is not None and self.difference.n < FEW
 
     @property
     def empty(self) -> bool:
-        """Return whether it is 0 in every run, here and in the base."""
-        ends = (self.value, self.difference) if self.difference is not None else (self.value,)
-        return not any(one.mean or one.low or one.high for one in ends)
+        """Return whether the measure is 0 in every run, under this condition and the base."""
+        intervals = (self.value, self.difference) if self.difference is not None else (self.value,)
+        return not any(interval.mean or interval.low or interval.high for interval in intervals)
 
     @property
     def told(self) -> bool:
@@ -56,10 +56,10 @@ class Comparison(NamedTuple):
 
 
 def bootstrap(values: Sequence[float], seed: str) -> Interval:
-    """Return the mean of values with the interval between the quantiles of the means of resamples.
+    """Return the mean of values, and the interval between quantiles of the means of resamples.
 
     Args:
-        seed: of the resamples: the same values and seed give the same interval.
+        seed: seed of the resamples; the same values and seed give the same interval.
     """
     chance, n = random.Random(seed), len(values)
     means = sorted(fmean(chance.choices(values, k=n)) for _ in range(RESAMPLES))
@@ -75,13 +75,13 @@ def compare(measures: Iterable[Row]) -> list[Comparison]:
         values.setdefault(row["measure"], {}).setdefault(row["condition"], {})[row["replicate"]] = row["value"]
         if row["base"]:
             bases.add(row["condition"])
-    found = []
+    comparisons = []
     for measure, conditions in values.items():
         base = next((by_replicate for name, by_replicate in conditions.items() if name in bases), {})
         for condition, by_replicate in conditions.items():
             is_base = condition in bases
             pairs = [] if is_base else differences(base, by_replicate)
-            found.append(
+            comparisons.append(
                 Comparison(
                     measure=measure,
                     condition=condition,
@@ -91,16 +91,16 @@ def compare(measures: Iterable[Row]) -> list[Comparison]:
                     pairs_needed=pairs_needed(pairs),
                 )
             )
-    return found
+    return comparisons
 
 
 def differences(base: Mapping[int, float], other: Mapping[int, float]) -> list[float]:
-    """Return the differences of the replicates that both have."""
+    """Return the paired differences, for each replicate that both have."""
     return [other[replicate] - base[replicate] for replicate in sorted(base.keys() & other.keys())]
 
 
 def pairs_needed(pairs: Sequence[float]) -> int | None:
-    """Return the number of pairs that would distinguish their mean from 0; None: it is 0, or these are enough."""
+    """Return the number of pairs that would distinguish the mean from 0; None if it is 0 or these pairs suffice."""
     if len(pairs) < 2 or (mean := fmean(pairs)) == 0:
         return None
     needed = math.ceil((1.96 * stdev(pairs) / mean) ** 2)
@@ -108,24 +108,24 @@ def pairs_needed(pairs: Sequence[float]) -> int | None:
 
 
 def sentences(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return what a reader must know of the intervals: where replicates are too few, and what chance does to many."""
-    said = []
+    """Return caveats about the intervals: too few replicates, and how many exclude 0 by chance."""
+    caveats = []
     few = max((one.difference.n for one in comparisons if one.too_few and one.difference is not None), default=0)
     if few:
         pairs = "1 pair is" if few == 1 else f"{few} pairs are"
-        said.append(
+        caveats.append(
             f"{pairs} too few: below {FEW}, an interval covers the true difference clearly less often than "
             f"{SHARE:.0%} of the time. Raise replicates."
         )
     for one in comparisons:
         if one.difference is not None and not one.told and one.pairs_needed is not None:
-            said.append(
+            caveats.append(
                 f"{one.measure}, {one.condition}: {one.difference.n} pairs do not distinguish the difference from 0; "
                 f"with this spread, about {one.pairs_needed:,} would."
             )
     compared = sum(one.difference is not None and not one.empty for one in comparisons)
     if compared > 1:
-        said.append(
+        caveats.append(
             f"Of {compared} intervals of {SHARE:.0%}, about {(1 - SHARE) * compared:.1f} exclude 0 by chance alone."
         )
-    return said
+    return caveats

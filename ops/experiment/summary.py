@@ -24,7 +24,7 @@ _MOST_LETTERS = 30
 
 
 class IntervalRow(NamedTuple):
-    """A row: its name, the mean, and the ends of the interval."""
+    """A row of the plot: its name, the mean, and the ends of the interval."""
 
     name: str
     mean: float
@@ -36,8 +36,8 @@ def interval_chart(title: str, quantity: str, rows: Sequence[IntervalRow], *, ze
     """Draw intervals over a common axis.
 
     Args:
-        quantity: what the axis measures.
-        zero: whether 0 belongs to the axis, and is marked.
+        quantity: the quantity on the axis.
+        zero: whether the axis includes 0, with a mark.
     """
     ends = [end for row in rows for end in (row.low, row.high)] + ([0.0] if zero else [])
     axis = Axis.over(min(ends), max(ends))
@@ -64,38 +64,38 @@ def interval_chart(title: str, quantity: str, rows: Sequence[IntervalRow], *, ze
     for number, row in enumerate(rows):
         y = _TOP + _ROW * (number + 0.5)
         name = row.name if len(row.name) <= _MOST_LETTERS else row.name[: _MOST_LETTERS - 1] + "…"
-        told = f"{row.name}: {figure(row.mean)}, from {figure(row.low)} to {figure(row.high)}"
+        tooltip = f"{row.name}: {figure(row.mean)}, from {figure(row.low)} to {figure(row.high)}"
         drawn.append(Markup('<text x="0" y="{:.1f}">{}</text>').format(y + 4, escape(name)))
         drawn.append(
             Markup(
                 '<g class="s0"><title>{}</title><path class="line" stroke="var(--own)" d="M{:.1f} {y:.1f}H{:.1f}"/>'
                 '<circle cx="{:.1f}" cy="{y:.1f}" r="4.5" fill="var(--own)"/></g>'
-            ).format(told, at(row.low), at(row.high), at(row.mean), y=y)
+            ).format(tooltip, at(row.low), at(row.high), at(row.mean), y=y)
         )
     return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         WIDTH, bottom + _BOTTOM, title, Markup("").join(drawn)
     )
 
 
-HEAD = ("measure", "condition", "runs", "mean", "interval", "difference", "interval of it")
+HEAD = ("measure", "condition", "runs", "mean", "interval", "difference", "its interval")
 
 
 def progress_line(progress: Progress) -> str:
-    """Return how many runs are done, what is spent and left, and about how long and how much the rest takes."""
-    said = [f"{progress.done:,} of {progress.runs:,} runs", *money_lines(progress.spent)]
+    """Return the runs that are done, the amount spent, and estimates of the time left and the total amount."""
+    parts = [f"{progress.done:,} of {progress.runs:,} runs", *money_lines(progress.spent)]
     if progress.seconds_left is not None and progress.done < progress.runs:
-        said.append(f"about {_duration(progress.seconds_left)} left")
+        parts.append(f"about {_duration(progress.seconds_left)} left")
         if progress.spent.limited and (spent := progress.spent.spent.tokens):
             whole = progress.runs / progress.done
             in_money = progress.spent.limit_usd_micros is not None
             usd = progress.spent.spent.usd_micros / 1e6
             amount = f"${usd * whole:,.2f}" if in_money else f"{figure(spent * whole)} tokens"
-            said.append(f"about {amount} in all")
-    return " · ".join(said)
+            parts.append(f"about {amount} in all")
+    return " · ".join(parts)
 
 
 def money_lines(spent: DaySpending) -> list[str]:
-    """Return what is spent of each limit."""
+    """Return the amount spent of each limit."""
     lines = []
     if spent.limit_usd_micros is not None:
         lines.append(f"${spent.spent.usd_micros / 1e6:,.4f} of ${spent.limit_usd_micros / 1e6:,.2f} spent")
@@ -117,7 +117,7 @@ def table_rows(comparisons: Sequence[Comparison]) -> list[list[Cell]]:
 
 
 def own_first(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons of the experiment's own measures before those of the figures that every run has."""
+    """Return the comparisons with the experiment's own measures first, then the figures that every run has."""
     return sorted(comparisons, key=lambda one: one.measure in FIGURES)
 
 
@@ -133,21 +133,21 @@ def page_of(title: str, progress: Progress, results: Results, comparisons: Seque
         cells: list[list[Cell]] = [[_cell(row[name]) for name in head] for row in results.runs]
         page.sections.append(Section("Runs", tables=[ReportTable(head, cells)]))
     page.footer = (
-        f"Intervals hold {SHARE:.0%} of the means of {RESAMPLES:,} resamples. A difference is the mean over pairs: a "
-        "run and the base's run of the same replicate."
+        f"An interval contains {SHARE:.0%} of the means of {RESAMPLES:,} resamples. A difference is the mean over "
+        "pairs of a run and the base's run of the same replicate."
     )
     return page
 
 
 def thoughts_line(results: Results) -> str:
-    """Return how many thoughts are a model's and how many a heuristic's."""
+    """Return the numbers of thoughts by models and by heuristics."""
     model, heuristic = (sum(row[name] for row in results.runs) for name in ("by_model", "by_heuristic"))
-    return f"{model:,} thoughts of a model, {heuristic:,} of heuristics"
+    return f"{model:,} thoughts by a model, {heuristic:,} by heuristics"
 
 
 def charts(comparisons: Sequence[Comparison]) -> list[Markup]:
-    """Return a chart of differences for each measure of which there are any; the experiment's own measures first."""
-    found = []
+    """Return a chart for each measure with differences, the experiment's own measures first."""
+    drawn = []
     for measure in dict.fromkeys(one.measure for one in own_first(comparisons)):
         rows = [
             IntervalRow(one.condition, one.difference.mean, one.difference.low, one.difference.high)
@@ -157,8 +157,8 @@ def charts(comparisons: Sequence[Comparison]) -> list[Markup]:
         if rows and any(row.low or row.high for row in rows):
             base = next((one.condition for one in comparisons if one.base), "the base")
             quantity = f"mean difference from {base}, with its interval"
-            found.append(interval_chart(measure, quantity, rows, zero=True))
-    return found
+            drawn.append(interval_chart(measure, quantity, rows, zero=True))
+    return drawn
 
 
 def write_plot(path: Path, comparisons: Sequence[Comparison]) -> bool:

@@ -22,7 +22,7 @@ class Sweep(NamedTuple):
     progress: Progress
     results: Results
     comparisons: list[Comparison]
-    stopped: bool  # at its limit
+    stopped: bool  # whether its limit stopped it
     files: list[Path]
 
     @property
@@ -62,8 +62,8 @@ def sweep(
     """Run the remaining runs of an experiment, and write and return all its results.
 
     Args:
-        experiment: its file, or a mapping of the same form.
-        out: the folder of its runs and results; by default the file's name without its suffix.
+        experiment: the file, or a mapping of the same form.
+        out: the folder of the runs and results; by default the file's name without its suffix.
         watch: called whenever a run has ended.
         stop: polled continually; once it returns True, the experiment leaves all runs, which can be continued.
 
@@ -76,7 +76,7 @@ def sweep(
     if not isinstance(experiment, Mapping):
         experiment = Path(experiment)
         if (beside := str(experiment.parent.resolve())) not in sys.path:
-            sys.path.insert(0, beside)  # of measures, worlds and kinds
+            sys.path.insert(0, beside)  # where the modules of measures, worlds and kinds are
     planned = read_experiment(experiment)
     measures = read_measures(planned)
     kept = ExperimentFolder(folder.absolute())
@@ -98,7 +98,7 @@ def _folder_of(experiment: Path | str | Mapping[str, Any], out: Path | str | Non
     """Return the folder of an experiment.
 
     Raises:
-        ConfigurationError: when it must be given.
+        ConfigurationError: when the folder does not follow from the file's name.
     """
     if out is not None:
         return Path(out)
@@ -106,5 +106,5 @@ def _folder_of(experiment: Path | str | Mapping[str, Any], out: Path | str | Non
         raise ConfigurationError("an experiment without a file has no folder: give out")
     folder = Path(experiment).with_suffix("")
     if folder == Path(experiment):
-        raise ConfigurationError(f"{experiment} has no suffix to leave out for the folder: give out")
+        raise ConfigurationError(f"the name {experiment} has no suffix, so its folder would have the same: give out")
     return folder

@@ -1,8 +1,8 @@
-"""Writes valid answers to any schema, composed of the prompt's words.
+"""Writes a valid answer for any schema from words of the prompt.
 
-An answer depends only on the messages and a seed. The name of a field determines its value: times ascend, places and
-people are among those that the prompt lists ("Places:" and lines "- name (type)", "People: a; b"), and an action is one
-of the "Available actions: a; b".
+An answer depends only on the messages and a seed. A field's name determines its value: times ascend, places and people
+are among those that the prompt lists ("Places:" and lines "- name (type)", "People: a; b"), and an action is one of the
+"Available actions: a; b".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TIME = re.compile(r"(^|_)(time|start|end|begin|at)(_|$)")
 _PLACE = re.compile(r"place|location|where")
 _PERSON = re.compile(r"agent|person|who$|name|target|participant|speaker")
 _NUMBER = re.compile(r"(^|_)(number|numbers|entry|entries|index|evidence|id|ids)(_|$)")
-_RANGES = (  # of integers without bounds, by name
+_RANGES = (  # of integers whose schema has no bounds, by name
     (re.compile(r"priority"), 1, 5),
     (re.compile(r"change"), -2, 2),
     (re.compile(r"duration|minutes"), 30, 90),
@@ -42,13 +42,13 @@ _PEOPLE = re.compile(r"^People: (.+)$", re.MULTILINE)
 _DOES = ("doing", "action")  # fields that hold one of the listed actions
 _TYPE = re.compile(r" \([^()]*\)$")
 _MEMORY = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
-_CONCLUDED, _END_OF_CONCLUDED = ("<reflections>", "</reflections>")  # around what an insight must go beyond
+_CONCLUDED, _END_OF_CONCLUDED = ("<reflections>", "</reflections>")  # around earlier insights
 _NUMBERED = re.compile(r"^(?:- )?(?:\[|#)?(\d{1,6})[\].:)]? ", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{5,}")
 _MOST_QUOTED = 160  # characters of a memory
-_NO_BRACKETS = str.maketrans("", "", "[]{}")  # a cut would leave unpaired ones
-_EVENING = 22 * 60  # minutes after midnight until which items are spread
-_LEAST_SPAN = 120  # minutes over which they are spread when it is later
+_NO_BRACKETS = str.maketrans("", "", "[]{}")  # removed, since a cut would leave unpaired ones
+_EVENING = 22 * 60  # minutes after midnight; the latest time of an item
+_LEAST_SPAN = 120  # minutes over which items are spread even if that is later
 
 
 class AnswerWriter:
@@ -57,8 +57,8 @@ class AnswerWriter:
     def __init__(self, messages: Sequence[Mapping[str, Any]], seed: object) -> None:
         self._prompt = "\n".join(text_of(m) for m in messages if m.get("role") == "user")
         key = json.dumps([text_of(m) for m in messages], ensure_ascii=False)
-        self._random = random.Random(f"{seed}\x1f{key}")  # seeded by text: the same in every process
-        self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # no two fields are equal
+        self._random = random.Random(f"{seed}\x1f{key}")  # a text as seed gives the same numbers in every process
+        self._phrases = cycle(self._random.sample(_PHRASES, len(_PHRASES)))  # so that fields differ
         self._places = self._listed("place", "location")
         people = _PEOPLE.search(self._prompt)
         self._people: list[str] = (
@@ -110,10 +110,10 @@ class AnswerWriter:
         else:
             count = self._random.randint(1, 3)
         count = min(max(count, schema.get("minItems", 0)), schema.get("maxItems", count))
-        found = [self._value(items, name, (turn, count)) for turn in range(count)]
+        values = [self._value(items, name, (turn, count)) for turn in range(count)]
         if items.get("type") == "integer" and _NUMBER.search(name) and self._numbers:
             return sorted(self._random.sample(self._numbers, min(count, len(self._numbers))))
-        return found
+        return values
 
     def _string(self, schema: Mapping[str, Any], name: str, turn: tuple[int, int]) -> str:
         if _TIME.search(name):
@@ -139,7 +139,7 @@ class AnswerWriter:
         return self._random.randint(low, max(low, int(schema.get("maximum", high))))
 
     def _clock(self, turn: tuple[int, int]) -> str:
-        """Return the time of an item; times of a list ascend from the prompt's time to the evening."""
+        """Return the time of an item; the times in a list ascend from the prompt's time to the evening."""
         now, end = self._time_in_prompt(_NOW, 7 * 60), self._time_in_prompt(_END, 24 * 60)
         end += 24 * 60 if end <= now else 0
         place, count = turn
@@ -148,7 +148,7 @@ class AnswerWriter:
         return f"{(at // 60 + 11) % 12 + 1}:{at % 60:02d} {'AM' if at < 720 else 'PM'}"
 
     def _time_in_prompt(self, pattern: re.Pattern[str], otherwise: int) -> int:
-        """Return a time that the prompt names, in minutes after midnight."""
+        """Return a time in the prompt, in minutes after midnight."""
         found = pattern.search(self._prompt.partition("<memories>")[0])
         if not found:
             return otherwise
@@ -159,7 +159,7 @@ class AnswerWriter:
         return self._random.sample(self._words, 2)
 
     def _listed(self, *titles: str) -> list[str]:
-        """Return the ids in the list under a heading with one of these words."""
+        """Return the ids in the lists whose headings contain one of these words."""
         ids: list[str] = []
         within = False
         for line in self._prompt.splitlines():
@@ -174,7 +174,7 @@ class AnswerWriter:
 
 
 def _quoted(memory: str) -> str:
-    """Return a memory as the end of a statement; a question, a fragment or a long text goes in quotation marks."""
+    """Return a memory as the end of a statement; a question or a fragment goes in quotation marks."""
     text = memory.translate(_NO_BRACKETS)
     if len(text) > _MOST_QUOTED:
         text = shorten(text, _MOST_QUOTED, "…")
@@ -190,7 +190,7 @@ def text_of(message: Mapping[str, Any]) -> str:
 
 
 def wanted_schema(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema in a request's parameter or in a message, or else that of any text."""
+    """Return the schema in a request's parameter or in a message; without one, a schema for any text."""
     form = request.get("response_format")
     if isinstance(form, Mapping) and form.get("type") == "json_schema":
         schema = form["json_schema"].get("schema", {})

@@ -1,7 +1,7 @@
 """Batch files at the stand-in: `/v1/files` and `/v1/batches` as OpenAI serves them, with faults.
 
-A batch ends after its latency, and not while the stand-in holds its answers. Its answers are those to the same requests
-sent singly. Like OpenAI, it puts lines without an answer into an error file.
+A batch ends after its latency, and not while the stand-in holds answers back. A request gets the same answer in a batch
+as alone. Like OpenAI, the stand-in puts lines without an answer into an error file.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class FakeBatches:
     def respond(
         self, request: HttpRequest, *, seed: int, faults: Mapping[str, float], latency: float, held: bool
     ) -> FakeResponse | None:
-        """Return the response to a request about files or batches; None if it is about something else.
+        """Return the response to a request about files or batches; None for other requests.
 
         Args:
             latency: seconds from a batch's creation to its end.
-            held: whether no batch may end now.
+            held: keep batches from ending now.
         """
         root, version, *path = request.path.partition("?")[0].rstrip("/").split("/")
         if (root, version) != ("", "v1") or not path or path[0] not in ("files", "batches"):
@@ -96,13 +96,13 @@ class FakeBatches:
 
     def _create(self, request: HttpRequest, seed: int, faults: Mapping[str, float]) -> FakeResponse:
         try:
-            asked = json.loads(request.body)
-            name = asked["input_file_id"]
+            order = json.loads(request.body)
+            name = order["input_file_id"]
             requests = list(_requests(self._files[name]))
         except (ValueError, LookupError, TypeError):
-            return error(400, "invalid_request", "this is no valid request for a batch")
+            return error(400, "invalid_request", "this is not a valid request for a batch")
         fault = _fault(seed, self._files[name], faults)
-        batch = _Batch(self._name("batch"), name, asked.get("metadata") or {}, requests, fault, time.monotonic())
+        batch = _Batch(self._name("batch"), name, order.get("metadata") or {}, requests, fault, time.monotonic())
         self._batches[batch.id] = batch
         self._tally.batched(len(requests), fault)
         return json_response(_shown(batch) | {"status": "validating"})
@@ -128,13 +128,13 @@ class FakeBatches:
         faults: Mapping[str, float],
         expired: Sequence[tuple[str, Any]] = (),
     ) -> None:
-        """Write the output and the error file of a batch."""
+        """Write the output file and the error file of a batch."""
         single = {name: rate for name, rate in faults.items() if name not in BATCH_FAULTS}
         output: list[dict[str, Any]] = []
         errors: list[dict[str, Any]] = []
-        for at, (custom_id, body) in enumerate(requests):
+        for index, (custom_id, body) in enumerate(requests):
             chosen = pick(single, draw(seed, content_digest(body), 0, "fault"))
-            fault = "500" if batch.fault == "batch_errors" and at % 2 else chosen
+            fault = "500" if batch.fault == "batch_errors" and index % 2 else chosen
             response = complete(body, seed, fault if fault not in _OF_RESPONSES else None)
             line = _line(custom_id, response.status, json.loads(response.body))
             (output if response.status == 200 else errors).append(line)
@@ -156,7 +156,7 @@ class FakeBatches:
         return f"{what}-{self._made:06}"
 
 
-#: Faults of a connection or of a server, which no line of a file can have.
+#: Faults of a connection or a server, which a line in a file cannot have.
 _OF_RESPONSES = frozenset({"hang", "close", "reset", "drip", "drip_headers", "html"})
 
 
@@ -166,7 +166,7 @@ def _fault(seed: int, content: bytes, faults: Mapping[str, float]) -> str | None
 
 
 def _uploaded(request: HttpRequest) -> bytes | None:
-    """Return the batch file of a `multipart/form-data` upload; None if it has none."""
+    """Return the batch file in a `multipart/form-data` upload; None if there is none."""
     head = f"Content-Type: {request.content_type}\r\n\r\n".encode()
     fields: dict[str, bytes] = {}
     for part in message_from_bytes(head + request.body, policy=HTTP).iter_parts():
@@ -187,12 +187,12 @@ def _requests(content: bytes) -> Iterator[tuple[str, Any]]:
         raise ValueError("a file has 1 to 50,000 lines")
     seen = set()
     for line in lines:
-        one = json.loads(line)
-        if (one["method"], one["url"]) != ("POST", "/v1/chat/completions") or one["custom_id"] in seen:
-            raise ValueError("not a request for a completion, or a custom_id that repeats")
-        seen.add(one["custom_id"])
-        content_digest(one["body"])
-        yield one["custom_id"], one["body"]
+        request = json.loads(line)
+        if (request["method"], request["url"]) != ("POST", "/v1/chat/completions") or request["custom_id"] in seen:
+            raise ValueError("not a request for a completion, or a repeated custom_id")
+        seen.add(request["custom_id"])
+        content_digest(request["body"])
+        yield request["custom_id"], request["body"]
 
 
 def _line(custom_id: str, status: int, body: object) -> dict[str, Any]:

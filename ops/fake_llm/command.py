@@ -1,4 +1,4 @@
-"""`cogitate fake-llm`: serve a stand-in for a model's endpoint that answers correctly, slowly or wrongly on request."""
+"""`cogitate fake-llm`: serve a stand-in for a model's endpoint, which answers correctly, slowly or wrongly as told."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ def fake_llm(
         requests_per_minute=requests_per_minute,
         burst=burst,
     )
-    said = Terminal(stderr=True)
+    err = Terminal(stderr=True)
 
     def ready(url: str) -> None:
         print(url, flush=True)
-        said.print(
+        err.print(
             f"Counts: {url.removesuffix('/v1')}/stats. Ctrl-C ends it. Point a run at it with:\n"
             f"  OPENAI_API_KEY=any COGITATE_BASE_URL={url} {program_name()} run --llm openai --limit-tokens 1000000"
         )

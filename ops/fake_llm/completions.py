@@ -15,7 +15,7 @@ from cogitate.workers.jobs.packs.prompt import case_field, cases_in, texts_of
 from cogitate.workers.jobs.packs.rows import answer_schema, case_row
 
 Delivery = Literal["complete", "hang", "close", "reset", "drip", "drip_headers"]
-#: The delivery of each fault that concerns it.
+#: The delivery of each fault that affects the delivery.
 DELIVERIES: Mapping[str | None, Delivery] = {name: name for name in get_args(Delivery)}
 _HUGE = 8 * 2**20  # bytes
 
@@ -30,27 +30,27 @@ class FakeResponse:
     content_type: str = "application/json"
     delivery: Delivery = "complete"
     usage: tuple[int, int] | None = None  # prompt and completion tokens, if the response reports them
-    service_tier: str = "default"  # that served it
+    service_tier: str = "default"  # the tier that served it
 
 
 def json_response(body: object, **more: Any) -> FakeResponse:
-    """Return a response with a body of JSON; `more` are other fields of it."""
+    """Return a response with a JSON body; `more` are further fields of `FakeResponse`."""
     return FakeResponse(body=json.dumps(body).encode(), **more)
 
 
 def count_tokens(text: str) -> int:
-    """Count tokens as the stand-in does: 1.3 for each word, rounded up."""
+    """Count tokens as the stand-in does: 1.3 per word, rounded up."""
     return math.ceil(len(text.split()) * 1.3)
 
 
 def content_digest(request: Mapping[str, Any]) -> str:
-    """Return the digest of a request's content, 12 hexadecimal digits that are equal for each attempt."""
+    """Return a digest of a request's content in 12 hexadecimal digits, which is the same for each attempt."""
     return digest_of([request.get("model"), request["messages"]])
 
 
-def digest_of(asked: object) -> str:
-    """Return a digest of a request or a part of it, 12 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:12]
+def digest_of(value: object) -> str:
+    """Return a digest of a request or a part of it in 12 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> FakeResponse:
@@ -67,7 +67,7 @@ def complete(request: Mapping[str, Any], seed: object, fault: str | None) -> Fak
 
 
 def failed(fault: str) -> FakeResponse | None:
-    """Return the response of a fault that concerns any request; None for other faults."""
+    """Return the response of a fault that is the same for every request; None for other faults."""
     wanted = status_of(fault)
     if wanted is not None:
         status, wait = wanted
@@ -185,7 +185,7 @@ def write_pack(
 def _write_by_name(
     cases: Sequence[tuple[int, str, str]], properties: Mapping[str, Any], seed: object, fault: str | None
 ) -> dict[str, Any]:
-    """Return the answers to the cases of a packed request by their names, with a fault of packs."""
+    """Return the answers to the cases of a packed request, keyed by name, with a fault of packs."""
     answers = {
         case_field(number): AnswerWriter(_messages(*texts), seed).write(properties[case_field(number)])
         for number, *texts in cases
@@ -207,7 +207,7 @@ def _messages(system: str, user: str) -> list[dict[str, str]]:
 
 
 def wrong_types(value: object) -> object:
-    """Replace the values of an answer by values of wrong types."""
+    """Replace the values in an answer by values of the wrong types."""
     if isinstance(value, dict):
         return {key: wrong_types(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Responses to requests for embeddings, with faults. Texts with words in common have similar vectors."""
+"""Responses to requests for embeddings, with faults. Texts that share words have similar vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cogitate.ops.fake_llm.completions import DELIVERIES, FakeResponse, count_to
 from cogitate.ops.fake_llm.faults import draw
 
 DIMENSIONS = 64
-MOST_TEXTS = 64  # in a request, as with many servers
+MOST_TEXTS = 64  # per request, as on many servers
 
 
 def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
@@ -29,7 +29,7 @@ def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
     body: dict[str, Any] = {
         "object": "list",
         "model": request.get("model"),
-        "data": [{"object": "embedding", "index": at, "embedding": one} for at, one in enumerate(vectors)],
+        "data": [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)],
     }
     if fault != "no_usage":
         body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
@@ -41,10 +41,10 @@ def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
 
 
 def vector_of(text: str, size: int = DIMENSIONS) -> list[float]:
-    """Return the vector of a text: each of its words adds to a few of the numbers."""
+    """Return the vector of a text: each of its words changes four components."""
     vector = [0.0] * size
     for word in words(text) or [""]:
-        for at in range(4):
-            place = draw(word, at)
-            vector[int(place * size)] += 1.0 if draw(word, at, "sign") < 0.5 else -1.0
+        for n in range(4):
+            place = draw(word, n)
+            vector[int(place * size)] += 1.0 if draw(word, n, "sign") < 0.5 else -1.0
     return vector if any(vector) else [1.0, *vector[1:]]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from cogitate.memory.errors import CogitateError
 
-#: What each fault does. Besides these, any status from 400 to 599, with a Retry-After in seconds as in "429:30".
+#: The effect of each fault. Any status from 400 to 599 is a fault too, with a Retry-After in seconds as in "429:30".
 FAULTS: Mapping[str, str] = {
     "hang": "read the request and never answer",
     "drip_headers": "send the response one byte at a time, headers included",
@@ -30,20 +30,20 @@ FAULTS: Mapping[str, str] = {
     "html": "status 200 with a web page as its body",
     "error_200": "status 200 with an error in place of choices",
     "huge": "an answer of 8 MiB",
-    "prose": "valid JSON in the midst of a sentence",
+    "prose": "valid JSON in the middle of a sentence",
     "fenced": "valid JSON in a code fence",
     "no_usage": "a valid answer without usage",
     "nan_usage": "a valid answer whose usage is NaN",
     "negative_usage": "a valid answer whose usage is negative",
 }
-#: What each fault of packed requests does; any other request is answered rightly.
+#: The effect of each fault of packed requests; other requests get a correct answer.
 PACK_FAULTS: Mapping[str, str] = {
     "pack_missing": "leave out one case",
     "pack_swapped": "swap the numbers of two cases",
     "pack_repeated": "give two cases one number",
     "pack_bad_item": "answer one case with values of the wrong types",
 }
-#: What each fault of batch files does; the rate is a share of the files.
+#: The effect of each fault of batch files; its rate is a share of the files.
 BATCH_FAULTS: Mapping[str, str] = {
     "batch_refused": "refuse the file with 404",
     "batch_failed": "fail to validate the file",
@@ -54,14 +54,14 @@ BATCH_FAULTS: Mapping[str, str] = {
     "batch_doubled": "write each line twice",
     "batch_reordered": "write the lines in reverse order",
 }
-#: What each fault of requests for the flex tier does; any other request is answered rightly.
+#: The effect of each fault of requests for the flex tier; other requests get a correct answer.
 FLEX_FAULTS: Mapping[str, str] = {
     "flex_busy": "429: flex has no capacity",
     "flex_unsupported": "400: the model has no flex",
     "flex_default": "answer in the default tier",
     "flex_unnamed": "answer without naming the tier",
 }
-#: What each fault of requests for embeddings does; any other request is answered rightly.
+#: The effect of each fault of requests for embeddings; other requests get a correct answer.
 EMBEDDING_FAULTS: Mapping[str, str] = {
     "vector_size": "vectors of another size",
     "vector_nan": "a vector that holds NaN",
@@ -78,7 +78,7 @@ def parse_faults(texts: Iterable[str]) -> dict[str, float]:
     """Parse "name=rate" pairs, such as "429=0.1"; rates are shares of all requests.
 
     Raises:
-        FaultError: naming the text that is wrong.
+        FaultError: naming the invalid text.
     """
     rates: dict[str, float] = {}
     for text in texts:
@@ -91,7 +91,7 @@ def parse_faults(texts: Iterable[str]) -> dict[str, float]:
 
 
 def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
-    """Return the rates after a check.
+    """Check the rates and return them.
 
     Raises:
         FaultError: when a name is unknown, a rate is not from 0 to 1, or they add up to more than 1.
@@ -109,8 +109,8 @@ def check_faults(rates: Mapping[str, float]) -> dict[str, float]:
 
 def status_of(fault: str) -> tuple[int, int | None] | None:
     """Return status and Retry-After of a fault such as "503" or "429:30"; None for a named fault."""
-    found = _STATUS.fullmatch(fault)
-    return (int(found[1]), int(found[2]) if found[2] else None) if found else None
+    match = _STATUS.fullmatch(fault)
+    return (int(match[1]), int(match[2]) if match[2] else None) if match else None
 
 
 def draw(*seeds: object) -> float:
@@ -120,7 +120,7 @@ def draw(*seeds: object) -> float:
 
 
 def pick(rates: Mapping[str, float], at: float) -> str | None:
-    """Return the fault at a point from 0 to 1, or None."""
+    """Return the fault at a point from 0 to 1, with each fault as wide as its rate; None beyond the last."""
     for name, rate in rates.items():
         if at < rate:
             return name

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from cogitate.ops.fake_llm.completions import FakeResponse
 
-_MAX_BODY = 32 * 2**20  # bytes of a request
+_MAX_BODY = 32 * 2**20  # bytes
 _DRIP = 0.05  # seconds between two bytes
 
 
@@ -26,7 +26,7 @@ class HttpRequest(NamedTuple):
 
 
 async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
-    """Return the next request; None at the end of the connection, or if it is not HTTP."""
+    """Return the next request; None at the end of the connection, or for invalid HTTP."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -91,12 +91,12 @@ _ANCILLARY = socket.CMSG_SPACE(_TIMESPEC.size)
 
 
 class StampedSocket(socket.socket):
-    """A TCP socket that records when the kernel received the last data; its accepted connections do the same.
+    """A TCP socket that records when the kernel received the last data, as do the connections that it accepts.
 
     Linux starts to stamp data some milliseconds after the first socket asks for it.
     """
 
-    arrived: float | None = None  # wall clock; None if the system does not provide it, or not yet
+    arrived: float | None = None  # wall clock; None if the system does not provide the time, or not yet
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection with timestamps."""

@@ -36,7 +36,7 @@ _USUAL = "gpt-4o-mini"  # the default model of a run; the stand-in accepts any n
 MOST_TAIL = 3.0
 _BACKLOG = 1024
 _NORMAL = NormalDist()
-#: What answers a request instead of the stand-in, given the calls in flight with it; None: nothing does.
+#: Answers a request in place of the stand-in, given the number of calls in flight; None: the stand-in answers.
 Rule = Callable[[Mapping[str, Any], int], FakeResponse | None]
 
 
@@ -48,9 +48,8 @@ class Options:
     batch_latency: float = 0.0  # seconds that a batch file takes
     flex_latency: float = 0.0  # further seconds before an answer in the flex tier
     jitter: float = 0.0  # the most further seconds
-    tail: float = (
-        0.0  # sigma of a log-normal factor on both: with 0.5, one in 20 takes 2.3 times as long, one in 100 3.2 times
-    )
+    #: Sigma of a log-normal factor on both: with 0.5, one in 20 takes 2.3 times as long, one in 100 3.2 times.
+    tail: float = 0.0
     faults: Mapping[str, float] = field(default_factory=dict)  # see ops/fake_llm/faults.py
     seed: int = 0
     refuses: frozenset[str] = frozenset()  # "json_schema", "json_object", "max_tokens", "max_completion_tokens"
@@ -165,7 +164,7 @@ class _Server:
                 sent = not reader.at_eof() and await deliver(response, reader, writer)
                 self.tally.sent(model, digest, response if sent else None)
                 return sent
-            self.tally.sent(model, digest, response)  # count first, so that a client with the answer finds it counted
+            self.tally.sent(model, digest, response)  # first, so that a client that has the answer finds it counted
             return await deliver(response, reader, writer)
         finally:
             self.tally.went()
@@ -178,7 +177,7 @@ class _Server:
             _, fault = self._attempt(digest)
             response = embed(request, fault)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            refusal = error(400, "invalid_request", "this is no valid request for embeddings")
+            refusal = error(400, "invalid_request", "this is not a valid request for embeddings")
             return _Decision(0.0, "", "", refusal)
         self.tally.understood(model, fault)
         return _Decision(options.latency, model, digest, response)
@@ -188,7 +187,7 @@ class _Server:
         try:
             request, digest, form, answer = _understood(body, options.seed)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            refusal = error(400, "invalid_request", "this is no valid request for a chat completion")
+            refusal = error(400, "invalid_request", "this is not a valid request for a chat completion")
             return _Decision(0.0, "", "", refusal)
         model = str(request.get("model"))
         refused = _refused(request, form, options.refuses)
@@ -208,7 +207,7 @@ class _Server:
         return _Decision(wait, model, digest, response)
 
     def _attempt(self, digest: str) -> tuple[int, str | None]:
-        """Return how often an equal request came before, and the fault of this one."""
+        """Return the number of earlier equal requests, and the fault of this one."""
         attempt, self._attempts[digest] = self._attempts[digest], self._attempts[digest] + 1
         return attempt, pick(self.options.faults, draw(self.options.seed, digest, attempt, "fault"))
 
@@ -231,14 +230,14 @@ def _refused(request: Mapping[str, Any], form: str | None, refuses: frozenset[st
 
 @lru_cache(maxsize=1024)  # under load, equal requests recur in rounds and further attempts
 def _understood(body: bytes, seed: int) -> tuple[Mapping[str, Any], str, str | None, FakeResponse]:
-    """Return a request, its content's digest, the format that it requests, and the answer."""
+    """Return a parsed request, its content's digest, its response format, and the answer."""
     request = json.loads(body)
     form = (request.get("response_format") or {}).get("type")
     return request, content_digest(request), form, complete(request, seed, None)
 
 
 class FakeEndpoint:
-    """The stand-in in a thread of this process, on a free port of the loopback interface, while the block lasts.
+    """The stand-in in a thread of this process, on a free loopback port, for the duration of the block.
 
     Args:
         behaviour: fields of `Options`.
@@ -278,11 +277,11 @@ class FakeEndpoint:
         """Wait until the counts satisfy a condition.
 
         Args:
-            condition: is asked after each change of the counts.
-            timeout: ends a wait for what never happens; on a busy machine a worker takes long to start.
+            condition: called after each change of the counts.
+            timeout: seconds; long, since a worker on a busy machine is slow to start.
 
         Raises:
-            TimeoutError: when they do not within `timeout` seconds.
+            TimeoutError: when the counts do not satisfy it in time.
         """
         changed = self._server.tally.changed
         with changed:
@@ -290,7 +289,7 @@ class FakeEndpoint:
                 raise TimeoutError(f"not within {timeout:g} s; served so far: {self.stats()}")
 
     def change(self, **changed: Any) -> None:
-        """Change fields of `Options` from now on, latencies and faults of open batches too.
+        """Change fields of `Options` from now on, including latencies and faults of open batches.
 
         Raises:
             ValueError: when an option is invalid.
@@ -298,11 +297,11 @@ class FakeEndpoint:
         self.behave(replace(self._server.options, **changed))
 
     def behave(self, options: Options) -> None:
-        """Set the options from now on. A changed rate limit starts again."""
+        """Set the options from now on. A changed rate limit starts afresh."""
         self._loop.call_soon_threadsafe(self._server.behave, options)
 
     def hold(self) -> None:
-        """Accept requests and hold their answers until `release`."""
+        """Accept requests, and hold their answers until `release`."""
         self._loop.call_soon_threadsafe(self._server.open.clear)
 
     def release(self) -> None:

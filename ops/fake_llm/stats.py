@@ -1,4 +1,4 @@
-"""Counts of what the stand-in endpoint has served, readable from any thread."""
+"""Counts of the requests and responses of the stand-in endpoint, readable from any thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from cogitate.ops.fake_llm.completions import FakeResponse
 
-_REMEMBERED = 10_000  # completed answers whose order is reported
+_REMEMBERED = 10_000  # answers whose order the counts report
 
 
 @dataclass
@@ -17,21 +17,21 @@ class Stats:
     """The counts so far."""
 
     requests: int = 0  # for chat completions, including refused and failed ones
-    by_status: Counter[str] = field(default_factory=Counter)  # of whole responses; "none": the client got no status
+    by_status: Counter[str] = field(default_factory=Counter)  # of complete responses; "none": the others
     by_fault: Counter[str] = field(default_factory=Counter)
     answers: int = 0  # responses that report their usage
-    prompt_tokens: int = 0  # of these
-    completion_tokens: int = 0  # of these
-    requests_by_model: Counter[str] = field(default_factory=Counter)  # those that could be read
-    tokens_by_model: Counter[str] = field(default_factory=Counter)  # that responses report
-    tokens_by_service_tier: Counter[str] = field(default_factory=Counter)  # that served them
+    prompt_tokens: int = 0  # of these answers
+    completion_tokens: int = 0  # of these answers
+    requests_by_model: Counter[str] = field(default_factory=Counter)  # of valid requests
+    tokens_by_model: Counter[str] = field(default_factory=Counter)  # of these answers
+    tokens_by_service_tier: Counter[str] = field(default_factory=Counter)  # of these answers
     in_flight: int = 0
     most_in_flight: int = 0
-    batches: int = 0  # that were created
-    batch_requests: int = 0  # in these
-    batch_answers: int = 0  # to these, that report their usage
-    batch_tokens: int = 0  # of these answers
-    completed: list[str] = field(default_factory=list)  # content digests of the latest 10,000 of these, as sent
+    batches: int = 0  # created batches
+    batch_requests: int = 0  # requests in batches
+    batch_answers: int = 0  # answers in batches that report their usage
+    batch_tokens: int = 0  # tokens of these answers
+    completed: list[str] = field(default_factory=list)  # content digests of the latest 10,000 answers, in order
 
 
 class Tally:
@@ -82,7 +82,7 @@ class Tally:
                 self._counts.batch_tokens += sum(usage)
 
     def sent(self, model: str, digest: str, response: FakeResponse | None) -> None:
-        """Count a response that was sent in full, or with None one that was not."""
+        """Count a response that was sent in full; None: one that was not."""
         with self.changed:
             self._counts.by_status[str(response.status) if response is not None else "none"] += 1
             if response is not None and response.usage is not None:

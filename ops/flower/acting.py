@@ -1,8 +1,8 @@
-"""Sends an operator's request from a page to a run, in the same way as the command line.
+"""Sends an operator's request from a page to a run, as the command line does.
 
 Flower must authenticate its visitors, and the request must come from one of its pages: it carries the token of the
-visitor's cookie and has the same origin. Sec-Fetch-Site decides if the browser sends it, since a proxy may change the
-host. Otherwise, as over plain HTTP, Origin decides.
+visitor's cookie and has the same origin. If the browser sends Sec-Fetch-Site, that decides, since a proxy may change
+the host. Otherwise, as over plain HTTP, Origin decides.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ NOT_ALLOWED = (
     "Flower's user of Redis may only read: give it the user `operator` in COGITATE_REDIS_URL (ops/acl/users.acl)"
 )
 OTHER_SITE = (
-    "a request of another site is refused; behind a proxy over plain HTTP, start Flower with --origin=http://HOST, the "
-    "address that the browser shows"
+    "requests from other sites are refused; behind a proxy over plain HTTP, start Flower with --origin=http://HOST, "
+    "the address that the browser shows"
 )
-UNKNOWN = "Redis does not answer (%s): once it does, the run's history shows whether the request arrived"
+UNKNOWN = "Redis does not answer (%s): once it does, the run's history shows whether it got the request"
 NAMES = {"applied": "took effect", "refused": "refused", "waits": "wait"}
 MODES: dict[str, Literal["paused", "running", "draining"]] = {
     "pause": "paused",
@@ -90,10 +90,10 @@ def is_same_origin(site: str | None, origin: str | None, host: str, configured: 
     """Return whether a request may come from a page of this Flower.
 
     Args:
-        site: Sec-Fetch-Site, which no page can set; None where the browser does not send it.
-        origin: Origin; None from programs other than browsers.
-        host: under which the request reached Flower.
-        configured: the origin under which visitors see Flower; "" for that host.
+        site: the header Sec-Fetch-Site, which no page can set; None if the browser does not send it.
+        origin: the header Origin; None from programs other than browsers.
+        host: the host under which the request reached Flower.
+        configured: the origin under which visitors see Flower; "": that host.
     """
     if site is not None:
         return site == "same-origin"
@@ -101,10 +101,10 @@ def is_same_origin(site: str | None, origin: str | None, host: str, configured: 
 
 
 def controls_of(client: Redis, act: Act) -> list[Control]:
-    """Decode the request of a page. Of several jobs to repeat, those that can no longer be are left out.
+    """Return the control requests that a page's request means, without jobs that can no longer be repeated.
 
     Raises:
-        InputError, ConfigurationError: when it is invalid.
+        InputError, ConfigurationError: when the request is invalid.
         LedgerError: when its run cannot be read.
     """
     if act.action in MODES:
@@ -122,17 +122,17 @@ def controls_of(client: Redis, act: Act) -> list[Control]:
             raise InputError("give a reason, for the run's audit trail")
         return [cancel_request(JobHistory(client, act.run), _keys_of(act, MOST_CANCELLED))]
     keys = _keys_of(act, MOST_WAITING)
-    found, faults = retry_requests(JobHistory(client, act.run), keys)
-    if not found:
+    retries, faults = retry_requests(JobHistory(client, act.run), keys)
+    if not retries:
         raise InputError("; ".join(faults))
-    return [*found]
+    return [*retries]
 
 
 def _keys_of(act: Act, most: int) -> list[JobKey]:
     """Return the keys of the jobs that a request names.
 
     Raises:
-        InputError: if the list is empty or too long, or names a job that is not of its run.
+        InputError: if the list is empty or too long, or names a job of another run.
     """
     if not 0 < len(act.jobs) <= most:
         raise InputError(f"a request cannot name {len(act.jobs):,} jobs: give 1 to {most:,}")
@@ -146,7 +146,7 @@ def _keys_of(act: Act, most: int) -> list[JobKey]:
 
 
 def told_of(controls: Sequence[Control], outcomes: Sequence[ControlOutcome]) -> dict[str, str]:
-    """Return the outcome of a request in words; of several, how many of each state, and the first refusal."""
+    """Return the outcome of a request in words; for several, the number in each state and the first refusal."""
     if len(outcomes) == 1:
         return {"state": outcomes[0].state, "outcome": f"{format_control(controls[0])}: {format_outcome(outcomes[0])}"}
     states = Counter(one.state for one in outcomes)
@@ -164,8 +164,9 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.client_of = client_of
 
     def check_xsrf_cookie(self) -> None:
-        """Refuse requests from outside this Flower's pages. Flower's own check requires no token under basic
-        authentication.
+        """Refuse requests from outside this Flower's pages.
+
+        Flower's own check requires no token under basic authentication.
 
         Raises:
             web.HTTPError: 403.
@@ -180,14 +181,14 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
 
     @web.authenticated
     async def post(self) -> None:
-        """Send the request of the body and write its outcome."""
+        """Send the request in the body, and write its outcome."""
         try:
             act = _ACT.decode(self.request.body)
         except msgspec.DecodeError as error:
             raise web.HTTPError(400, "%s", str(error)) from error
         user = self.current_user if isinstance(self.current_user, str) else self._basic_user()
         try:
-            told = await IOLoop.current().run_in_executor(None, self._send, act, f"{user} in Flower")
+            outcome = await IOLoop.current().run_in_executor(None, self._send, act, f"{user} in Flower")
         except NoPermissionError as error:
             raise web.HTTPError(403, "%s", NOT_ALLOWED) from error
         except (RedisError, OSError) as error:
@@ -195,7 +196,7 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         except CogitateError as error:
             raise web.HTTPError(409, "%s", str(error)) from error
         self.set_header("Cache-Control", "no-store")
-        self.write(told)
+        self.write(outcome)
 
     def _send(self, act: Act, by: str) -> dict[str, str]:
         client = self.client_of(self.capp)
@@ -204,7 +205,7 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         return told_of(controls, outcomes)
 
     def _basic_user(self) -> str:
-        """Return the name of a visitor with a password; Flower has checked both."""
+        """Return the name of a visitor under basic authentication; Flower has checked name and password."""
         try:
             return b64decode(self.request.headers.get("Authorization", "").partition(" ")[2]).decode().partition(":")[0]
         except ValueError:
@@ -212,8 +213,8 @@ class Asking(BaseHandler):  # type: ignore[misc]  # Flower is untyped
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None))[1]
-        said = error.get_message() if isinstance(error, web.HTTPError) else ""
+        message = error.get_message() if isinstance(error, web.HTTPError) else ""
         if status_code == 401:
             self.set_header("WWW-Authenticate", 'Basic realm="flower"')
         self.set_header("Content-Type", "application/json")
-        self.finish(json.dumps({"error": said or f"status {status_code}"}))
+        self.finish(json.dumps({"error": message or f"status {status_code}"}))

@@ -11,16 +11,16 @@ from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.overview import FEW, RunOverview
 
 Grade = Literal["", "good", "warn", "bad"]
-GRADES: tuple[Grade, ...] = ("", "good", "warn", "bad")  # the worst last
+GRADES: tuple[Grade, ...] = ("", "good", "warn", "bad")  # worst last
 
 MUCH = 0.2  # share of late or failed jobs that is bad, as in the alerts
-SOME = 0.05
+SOME = 0.05  # share that is a warning
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """One card: a figure with its grade, lines that explain it, and the same figures for machines.
+    """A figure with its grade, lines that explain it, and the same figures for machines.
 
-    A red card may have a command to copy, and the filters of a list of the jobs that it counts.
+    A red card may have a command to copy, and filters that list the jobs that it counts.
     """
 
     name: str
@@ -39,7 +39,7 @@ def graded(count: int, total: int) -> Grade:
 
 
 def span_of(run: RunOverview) -> str:
-    """Return the time in which a run's newest jobs are counted: "game hour", "30 rounds" or "real minute"."""
+    """Return the period over which a run's newest jobs are counted: "game hour", "30 rounds" or "real minute"."""
     return run.span or clock_in_force().hours(1)
 
 
@@ -49,5 +49,5 @@ def amount(value: float, unit: LimitUnit) -> str:
 
 
 def unit_name(unit: LimitUnit) -> str:
-    """Return a unit as people name it."""
+    """Return a unit's name in words."""
     return "money" if unit == "usd_micros" else unit

@@ -35,8 +35,8 @@ from cogitate.workers.jobs.judging import OF_ANSWERS
 LAGS = 5  # ticks behind schedule at which a host is too slow, as in the alerts
 SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
-LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only ask for a lower rate
-WAITING = ("limited", "too slow", "no answer in time")  # of a model whose jobs end late rather than fail
+LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only call for a lower rate
+WAITING = ("limited", "too slow", "no answer in time")  # values of a model whose jobs end late rather than fail
 OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
 
 
@@ -53,7 +53,7 @@ def cards_of(
 
     Args:
         spenders: the owners with the highest spending today.
-        endpoints: those of all runs.
+        endpoints: the endpoints of all runs.
         workers: the workers of the server.
         day: the spending of the real day, if it has a limit.
         no_writes: whether Redis answers but refuses writes, heartbeats included.
@@ -71,10 +71,10 @@ def cards_of(
 
 
 def worse_of(make: Callable[[RunOverview], Card], run: RunOverview) -> Card:
-    """Return a card of the last real minute, or of the game hour where that is shorter and its grade is worse.
+    """Return a card of the last real minute, or of the game hour if that is shorter and its grade is worse.
 
-    So a card shows a new problem at once, and does not change with each game hour of a few real seconds. Once the
-    newest jobs are well, the card turns yellow while the minute still counts the problem.
+    So a card shows a new problem at once, but does not flicker if a game hour takes a few real seconds. Once the newest
+    jobs are well, the card stays yellow as long as the minute includes the problem.
     """
     hour, lately = make(run), make(run.over_lately)
     if GRADES.index(hour.grade) > GRADES.index(lately.grade):
@@ -87,13 +87,11 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     """Return whether the run's models answer, and how fast.
 
     Args:
-        workers: whether a worker is there to ask them.
+        workers: whether any worker can call them.
     """
     label = "Model"
     if not run.asks_model:
-        return Card(
-            name="model", label=label, value="not asked", grade="", lines=["heuristics do all jobs of this run"]
-        )
+        return Card(name="model", label=label, value="not asked", grade="", lines=["this run uses heuristics only"])
     ours = [one for one in endpoints if one.endpoint in run.endpoints]
     failures = {name: count for name, count in run.hour.failures.items() if name not in ("late", "dead")}
     limits = {name: failures[name] for name in LIMITING if failures.get(name)}
@@ -137,7 +135,7 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     elif failures:
         lines.append(f"failed: {format_counts(dict([*failures.items()][:SHOWN]))}")
     if too_slow:
-        lines.append(f"late: {late:,} of {run.ended:,} jobs; not asked since they would be: {unasked:,}")
+        lines.append(f"late: {late:,} of {run.ended:,} jobs; not asked because they would be late: {unasked:,}")
     lines.append(f"{run.thought:,} of {run.wanted:,} results in the last {span_of(run)} are a model's")
     lost = "failed" if failures else "late"
     if value in WAITING and not run.short("failed"):
@@ -159,13 +157,13 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
 
 
 def _answers(failures: dict[str, int]) -> bool:
-    """Return whether most failures are of answers: the endpoint works, but its answers are unusable."""
+    """Return whether most failures are unusable answers of an endpoint that works."""
     of_answers = sum(count for name, count in failures.items() if split_failure(name)[0] in OF_ANSWERS)
     return 2 * of_answers > sum(failures.values())
 
 
 def _missed(run: RunOverview) -> tuple[int, int]:
-    """Return how many jobs were late, and how many were not asked as too slow, of the kinds whose own code works."""
+    """Return the numbers of late jobs and of jobs not asked as too slow, of kinds whose own code works."""
     kinds = [kind for kind in run.hour.kinds.values() if not kind.faults]
     late, slow = (sum(kind.reasons[reason] for kind in kinds) for reason in ("late", "too_slow"))
     return late, max(0, slow - _over(run))
@@ -177,7 +175,7 @@ def _jobs(run: RunOverview, state: str) -> dict[str, str]:
 
 
 def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
-    """Return whether a host is active on the run, can commit its ticks, and keeps its pace."""
+    """Return the card that shows whether the run's host is active, commits ticks and keeps its pace."""
     lag, took = run.steering.lag, run.steering.host_ms or 0.0
     figures: dict[str, int | float] = {"lag": lag, "host_ms": took, "held": int(run.held)}
     grade: Grade = "bad"
@@ -187,35 +185,33 @@ def host_card(run: RunOverview, *, no_writes: bool = False) -> Card:
         value = "cannot write"
         lines = ["no tick is committed: Redis takes no writes", f"the last was tick {run.tick:,}, by {run.host}"]
     elif not run.held:
-        value, lines = "gone", [f"no host is at work: {run.resume or OWN_PROGRAM}", f"the last was {run.host}"]
+        value, lines = "gone", [f"no host is active: {run.resume or OWN_PROGRAM}", f"the last was {run.host}"]
     else:
         value = "paused" if run.status == "paused" else "alive"
         grade = "warn" if lag > LAGS or run.status == "paused" else "good"
         lines = [f"{lag:,} ticks behind, {took:.1f} ms a tick", run.host]
         if run.hour.late_by_host:
-            lines.append(f"jobs late after it stalled: {run.hour.late_by_host:,}")
+            lines.append(f"jobs late because it stalled: {run.hour.late_by_host:,}")
     command = "" if grade != "bad" else "cogitate doctor" if no_writes else run.resume
     return Card(name="host", label="Host", value=value, grade=grade, lines=lines, figures=figures, command=command)
 
 
 def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = False) -> Card:
-    """Return the number of working workers, and those that fail or died without a replacement."""
+    """Return the card with the number of able workers, and those that fail or died without a replacement."""
     alive, waiting = workers.able, run.waiting
     figures: dict[str, int | float] = {"alive": alive, "expected": workers.expected, "waiting": waiting}
     if no_writes:
         lines = ["Redis refuses their heartbeats", f"jobs that wait for one: {waiting:,}"]
-        return Card(
-            name="workers", label="Workers alive", value="not known", grade="warn", lines=lines, figures=figures
-        )
-    at_work = run.status in HELD and run.held
+        return Card(name="workers", label="Workers alive", value="unknown", grade="warn", lines=lines, figures=figures)
+    has_host = run.status in HELD and run.held
     lines = [f"missing for {one.seconds:.0f} s: {one.worker}" for one in workers.missing[:SHOWN_WORKERS]]
     lines += [format_failing_worker(one) for one in workers.failing[:SHOWN_WORKERS]]
     lines += [format_unanswered_worker(one) for one in workers.unanswered[:SHOWN_WORKERS]]
-    if at_work and waiting and not alive:
+    if has_host and waiting and not alive:
         lines.append("no worker takes jobs: cogitate worker")
     lines.append(f"jobs that wait for one: {waiting:,}")
     lacking = bool(workers.missing or workers.failing or workers.unanswered)
-    grade: Grade = "bad" if lacking or (at_work and waiting and not alive) else "good" if alive else ""
+    grade: Grade = "bad" if lacking or (has_host and waiting and not alive) else "good" if alive else ""
     value = f"{alive} of {workers.expected}" if workers.expected else "none"
     return Card(
         name="workers",
@@ -230,7 +226,7 @@ def workers_card(run: RunOverview, workers: WorkersSeen, *, no_writes: bool = Fa
 
 
 def late_card(run: RunOverview) -> Card:
-    """Return the number of jobs in the last hour that were late, or skipped as too slow."""
+    """Return the card with the number of jobs in the last hour that were late, or not asked as too slow."""
     late, slow = run.short("late"), run.short("too_slow")
     worst = "too_slow" if slow > late else "late"
     lines = _kinds(run, ("late", "too_slow"))
@@ -238,7 +234,7 @@ def late_card(run: RunOverview) -> Card:
     if over:
         lines.append(f"{over:,} not asked, since the run ends before their answers")
     if slow > over:
-        lines.append(f"{late:,} late; {slow - over:,} not asked, since answers took longer than they may wait")
+        lines.append(f"{late:,} late; {slow - over:,} not asked, since answers take longer than they may wait")
         lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
         name="late",
@@ -253,12 +249,12 @@ def late_card(run: RunOverview) -> Card:
 
 
 def _over(run: RunOverview) -> int:
-    """Return how many jobs of the last hour were not asked because the run ends, which blames no model."""
+    """Return the number of jobs in the last hour not asked because the run ends, which is no fault of a model."""
     return min(run.short("too_slow"), run.hour.refused.get(RUN_ENDS, 0))
 
 
 def failing_card(run: RunOverview) -> Card:
-    """Return the number of failed jobs in the last hour, the most frequent failure, and kinds whose own code fails."""
+    """Return the card with the failed jobs in the last hour, the commonest failure, and kinds whose own code fails."""
     faulty = {name: kind for name, kind in run.hour.kinds.items() if kind.faults}
     failed = run.short("failed") + run.short("dead") + sum(kind.other_faults for kind in faulty.values())
     causes = [(name, count) for name, count in run.hour.failures.items() if name != "late"]
@@ -284,14 +280,14 @@ def _of_ended(run: RunOverview) -> str:
 
 
 def _kinds(run: RunOverview, reasons: Collection[str]) -> list[str]:
-    """Return a line with the kinds of the last hour's jobs that ended for these reasons; [] without such jobs."""
+    """Return a line with the kinds of the last hour's jobs that ended for these reasons; [] if there are none."""
     counts = {name: sum(kind.reasons[reason] for reason in reasons) for name, kind in run.hour.kinds.items()}
     most = sorted(((count, name) for name, count in counts.items() if count), reverse=True)
     return [", ".join(f"{name} {count:,}" for count, name in most)] if most else []
 
 
 def reflections_card(run: RunOverview) -> Card:
-    """Return whether agents reflect as often as usual; if not, the cadence, its author and the reason."""
+    """Return the card that shows whether agents reflect as often as usual; if not, the cadence, who set it and why."""
     steering = run.steering
     slow = steering.cadence < 1
     lines = []
@@ -316,7 +312,7 @@ NEXT = 2  # spenders after the first that a card names
 
 
 def spenders_card(spenders: Spenders) -> Card:
-    """Return the owners known to have spent most today."""
+    """Return the card with the owners known to have spent the most today."""
     names = [owner.removeprefix("agent:") for owner in spenders.owners]
     costs = [*spenders.owners.values()]
     lines = [format_cost(cost) for cost in costs[:1]] or ["jobs count once they have ended"]
@@ -333,7 +329,7 @@ def spenders_card(spenders: Spenders) -> Card:
 
 
 def since(minute: int) -> str:
-    """Return from when today's spending is counted: "since 12:00 AM" or "since round 4"."""
+    """Return the time from which today's spending is counted: "since 12:00 AM" or "since round 4"."""
     clock = clock_in_force()
     return f"since {clock.time(minute if clock.has_times else max(minute, clock.minute(1)))}"
 

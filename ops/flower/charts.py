@@ -1,6 +1,6 @@
 """The charts of a run over a span of game time, from the figures that its host stored, and the first page's timeline.
 
-Amounts are those of a tick, or the mean of the ticks that a point joins: nothing is projected to a longer time. The
+Amounts are per tick, or the mean of the ticks that a point covers; none is extrapolated to a longer period. The
 timeline has the last minutes of real time, and the events below the cards and in the charts.
 """
 
@@ -36,16 +36,16 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    axis: str  # what the vertical axis measures
+    axis: str  # the quantity on the vertical axis
     unit: str  # "$", or the suffix of a value
     note: str
     series: dict[str, list[Value]]
-    totals: dict[str, int] = {}  # sum over the span, where it is meaningful
-    top: float | None = None  # where lines are cut off: a budget's pace may be many times that, and flatten the others
+    totals: dict[str, int] = {}  # sums over the span, if they are meaningful
+    top: float | None = None  # value at which lines are cut off: a budget's pace could flatten all other lines
 
 
 def window_of_points(points: Sequence[Figures], clock: Clock) -> str:
-    """Return what a point of these charts is: one tick, or the mean of so many."""
+    """Return a sentence about the points of these charts: each is a tick, or the mean of several."""
     ticks = max((point.ticks for point in points), default=1)
     if ticks == 1:
         return "Each point is one tick."
@@ -66,8 +66,8 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
     return [
         Chart(
             name="tokens",
-            title="Tokens a tick",
-            axis="tokens a tick",
+            title="Tokens per tick",
+            axis="tokens per tick",
             unit="",
             note=f"by kind; {sum(tokens.values()):,} in all",
             series=means(lambda one: one.tokens, sorted(tokens)),
@@ -75,8 +75,8 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
         ),
         Chart(
             name="money",
-            title="Money a tick",
-            axis="$ a tick",
+            title="Money per tick",
+            axis="$ per tick",
             unit="$",
             note=f"by kind; ${sum(money.values()) / 1e6:,.4f} in all",
             series=means(lambda one: one.usd_micros, sorted(money), 1e6),
@@ -84,8 +84,8 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
         ),
         Chart(
             name="sources",
-            title="Results a tick",
-            axis="results a tick",
+            title="Results per tick",
+            axis="results per tick",
             unit="",
             note=f"by source; {ended:,} in all",
             series=means(lambda one: one.sources, [name for name in SOURCES if name in sources]),
@@ -106,9 +106,9 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
         Chart(
             name="latency",
             title="Latency of the model",
-            axis="seconds a call",
+            axis="seconds per call",
             unit=" s",
-            note="of calls that gave a result, waiting for the endpoint included, when their jobs ended",
+            note="of calls with a result, including the wait for the endpoint, at the end of their jobs",
             series={
                 "mean": [_seconds(point, point.call_ms / max(1, _answered(point))) for point in points],
                 "longest": [_seconds(point, point.longest_ms) for point in points],
@@ -119,7 +119,7 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
             title="Failed calls",
             axis="% of calls",
             unit="%",
-            note=f"of the calls for jobs that ended, further attempts included; {failed_calls:,} of {calls:,} in all",
+            note=f"of the calls for ended jobs, including further attempts; {failed_calls:,} of {calls:,} in all",
             series={"failed": [_percent(point.failed_calls, point.calls) for point in points]},
             totals={"failed": failed_calls, "calls": calls},
         ),
@@ -128,7 +128,7 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
             title="Cadence and its pressures",
             axis="%",
             unit="%",
-            note="reflections, of the usual; late results, failed jobs and the budget's pace press on them "
+            note="reflections, as a share of the usual; late results, failed jobs and the budget's pace slow them down "
             "(lines end at 100%, the figures below do not)",
             series={"cadence": [None if point.cadence is None else point.cadence / 10 for point in points]}
             | {cause: [_cause(point, cause) for point in points] for cause in CAUSES},
@@ -139,7 +139,7 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
             title="Queue age",
             axis="ticks",
             unit=" ticks",
-            note="since the oldest open job was admitted, of those not asked ahead",
+            note="since the oldest open job was admitted, without jobs requested ahead of time",
             series={"oldest": [point.age for point in points]},
         ),
         Chart(
@@ -147,26 +147,26 @@ def charts_of(points: Sequence[Figures]) -> list[Chart]:
             title="Workers alive",
             axis="workers",
             unit="",
-            note="of the server, those that can claim jobs",
+            note="workers on the server that can claim jobs",
             series={"alive": [point.workers for point in points]},
         ),
         Chart(
             name="host",
-            title="Host's work a tick",
-            axis="ms a tick",
+            title="Host's work per tick",
+            axis="ms per tick",
             unit=" ms",
-            note="waiting and the world excluded",
+            note="without waiting and the world's turn",
             series={"host": [None if one.host_us is None else one.host_us / 1_000 / one.ticks for one in points]},
         ),
     ]
 
 
 def _total(points: Sequence[Figures], counts: Counts) -> dict[str, int]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for point in points:
         for name, amount in counts(point).items():
-            found[name] = found.get(name, 0) + amount
-    return dict(sorted(found.items()))
+            totals[name] = totals.get(name, 0) + amount
+    return dict(sorted(totals.items()))
 
 
 def _percent(count: int, total: int) -> Value:
@@ -199,11 +199,11 @@ def timeline(store: RunStore, run: RunOverview, workers: WorkersSeen) -> dict[st
 
 
 def events_since(store: RunStore, since: float) -> list[dict[str, Any]]:
-    """Return the newest events since an instant, in seconds since 1970, the newest first; for marks in charts."""
+    """Return the newest events since a time in seconds since 1970, newest first, for marks in charts."""
     (kept,) = store.kept_state("settings")
-    asked = {model.endpoint for model in kept_settings(kept).model_table().values()}
+    endpoints = {model.endpoint for model in kept_settings(kept).model_table().values()}
     points = newest_figures(store, since)
-    return _events(store, points, asked, workers_seen(store.client), time.time(), since)
+    return _events(store, points, endpoints, workers_seen(store.client), time.time(), since)
 
 
 def _events(

@@ -1,4 +1,4 @@
-"""The page Jobs: a run's jobs by the filters in the page's address, and the matches that a request can change."""
+"""The page Jobs: a run's jobs that match the filters in the page's address, and those that a request can change."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.tick.figure_history import real_times_at
 from cogitate.tasks.registry import kind_names
 
-ROWS = 50  # on a page
+ROWS = 50  # per page
 NUMBERS = {"from": "a tick", "to": "a tick", "minutes": "a number of minutes"}
 
 
 def query_of(asked: Mapping[str, str]) -> JobQuery:
-    """Return the query of an address's arguments; empty ones count as absent.
+    """Return the query in an address's arguments; empty ones count as absent.
 
     Raises:
         InputError: for an unknown argument or an invalid value; the message names it.
@@ -82,16 +82,16 @@ def _row(one: JobRecord) -> dict[str, Any]:
 
 
 def matches(client: Redis, run: str, query: JobQuery) -> dict[str, Any]:
-    """Return how many of the newest jobs match, in words, and the ids of those that a request repeats or cancels.
+    """Return the number of matching jobs in words, and the ids of those that a request can repeat or cancel.
 
     Raises:
         RunMissing: if the run does not exist.
     """
     history = JobHistory(client, run)
-    found, still = retryable_matches(history, query), cancellable_matches(history, query)
+    retryable, cancellable = retryable_matches(history, query), cancellable_matches(history, query)
     return {
-        "found": found.text(),
-        "retry": [f"{run}/{one.job}" for one in found.requests],
-        "open": still.text(),
-        "cancel": [f"{run}/{key}" for key in still.jobs],
+        "found": retryable.text(),
+        "retry": [f"{run}/{request.job}" for request in retryable.requests],
+        "open": cancellable.text(),
+        "cancel": [f"{run}/{key}" for key in cancellable.jobs],
     }

@@ -1,4 +1,4 @@
-"""The card on money: today's cost, the rest of the limits, and their refusals."""
+"""The card about money: today's cost, the rest of the limits, and their refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNSPENT = 0.8  # share of a limit below which its refusals are suspicious, as in
 
 
 def money_card(run: RunOverview, day: DaySpending | None) -> Card:
-    """Return today's cost, and whether a limit is exhausted, or refuses although much is unspent."""
+    """Return the card with today's cost, and with limits that are exhausted or refuse although much is unspent."""
     shown, today = money_window(run), format_window(run_day(run))
     unit: LimitUnit = shown.line.unit if shown is not None else "usd_micros"
     line_today = next((w.line for w in run.windows if w.line.window.startswith("day:") and w.line.unit == unit), None)
@@ -76,7 +76,7 @@ def run_day(run: RunOverview) -> str:
 
 
 def money_window(run: RunOverview) -> Window | None:
-    """Return the window for the card on money: preferably limited money, then spent money, then the fullest."""
+    """Return the window for the card: limited money if possible, then spent money, then the fullest."""
 
     def rank(window: Window) -> tuple[bool, bool, float]:
         money = window.line.unit == "usd_micros"
@@ -102,13 +102,13 @@ def why_refused(run: RunOverview) -> str:
             period = line.window.partition(":")[0]
             if f"{period}.run.{line.unit}" != name or not line.room:
                 continue
-            said = f"refused {count:,} in the last {span_of(run)}"
+            refusals = f"refused {count:,} in the last {span_of(run)}"
             share = (line.spent + line.reserved - line.retried) / line.room
             # Kinds have guaranteed shares of a day's limit, so others may be refused while these are unspent.
             if share < UNSPENT and period != "day":
                 unspent = f"{100 * (1 - share):.0f}% of the {unit_name(line.unit)} is unspent"
-                return f"{said} though {unspent}; held {amount(line.held, line.unit)}"
+                return f"{refusals} though {unspent}; held {amount(line.held, line.unit)}"
             if line.counted >= UNSPENT * line.room:
                 used = f"{amount(line.counted, line.unit)} of {amount(line.room, line.unit)}"
-                return f"no room for more: {used}, {format_window(line.window)}; {said}"
+                return f"no room for more: {used}, {format_window(line.window)}; {refusals}"
     return ""

@@ -56,10 +56,10 @@ STATIC = Path(__file__).parent / "static"
 INTERVAL = 2000  # milliseconds between two refreshes of an open page
 NO_ANSWER = 3000  # milliseconds after which an open page reports a missing answer
 GONE = (
-    "The server that a host had started here has ended with that host. Start a host again and then Flower anew, or "
-    "stop Flower; what the host did is kept"
+    "The server that a host started here has ended with that host. Start a host and then Flower again, or stop "
+    "Flower; the host's work is kept"
 )
-WHAT_TO_DO = "runs wait or go on by heuristic until it does. See whether its process and machine live: cogitate doctor"
+WHAT_TO_DO = "until it does, runs wait or continue by heuristic. Check its process and its machine: cogitate doctor"
 
 NO_PASSWORD = "Memories are shown only to visitors who log in: start Flower with --basic-auth=NAME:PASSWORD or --auth"
 POLICY = (
@@ -71,9 +71,9 @@ POLICY = (
 class Unreadable(web.HTTPError):
     """The runs cannot be read; the message says what to do."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(status, "%s", said)
-        self.reason_said = said
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, "%s", message)
+        self.message = message
 
 
 @cache
@@ -98,7 +98,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         self.set_header("Content-Security-Policy", POLICY.format(nonce=self.nonce))
 
     def initialize(self, page: str) -> None:
-        self.page = page  # type: ignore[misc]  # tornado makes one handler a request
+        self.page = page  # type: ignore[misc]  # tornado creates a handler for each request
 
     async def reading(self) -> dict[str, Any]:
         """Return the page's current reading.
@@ -152,7 +152,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         return partial(read, run)
 
     def _job(self) -> Callable[[], dict[str, Any]]:
-        """Return the call that reads one job; it shows memory texts only to authenticated visitors."""
+        """Return the call that reads one job; only authenticated visitors see texts of memories."""
         job_id, texts = self.get_argument("id", "", escape=False), self.authenticates()
 
         def read() -> dict[str, Any]:
@@ -166,7 +166,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         return read
 
     def _task(self, job_id: str) -> dict[str, Any] | None:
-        """Return Flower's record of the job's newest message; None if it was published before Flower listened."""
+        """Return Flower's record of the job's newest message; None if it was published before Flower started."""
         task = get_task_by_id(self.application.events, job_id)
         if task is None:
             return None
@@ -178,7 +178,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         }
 
     def _query(self, asked: dict[str, str]) -> tuple[JobQuery, Position]:
-        """Return the filters of the list of jobs, and where its page starts: both are in the address."""
+        """Return the filters of the job list and the start of its page, both from the address."""
         older = asked.pop("older", "")
         try:
             return query_of(asked), Position.parse(older) if older else NEWEST
@@ -206,7 +206,7 @@ class PageView(PageHandler):
             found = await self.reading()
         except Unreadable as error:  # the page stays open, and recovers once the runs are readable
             self.set_status(error.status_code)
-            found = {"runs": [], "error": error.reason_said}
+            found = {"runs": [], "error": error.message}
         except web.HTTPError as error:
             if error.status_code not in (400, 404):
                 raise
@@ -214,7 +214,7 @@ class PageView(PageHandler):
             return
         self.render(
             f"{self.page}.html",
-            reading=json.dumps(found).replace("<", "\\u003c"),  # it is inside a script element
+            reading=json.dumps(found).replace("<", "\\u003c"),  # for use inside a script element
             page=self.page,
             title=TITLES[self.page],
             interval=INTERVAL,
@@ -223,14 +223,14 @@ class PageView(PageHandler):
         )
 
     async def _refuse(self, error: web.HTTPError) -> None:
-        """Write a page that says what is wrong with the address, and links to the runs that exist."""
+        """Write a page with the fault in the address, and links to the existing runs."""
         runs = await IOLoop.current().run_in_executor(None, _readings(self.capp).runs)
         self.set_status(error.status_code)
         self.render("refused.html", said=error.get_message(), runs=runs[:MOST_RUNS], page=self.page, nonce=self.nonce)
 
 
 class PageData(PageHandler):
-    """The handler of a page's reading as JSON, which an open page fetches to refresh."""
+    """The handler of a page's reading as JSON, which an open page fetches to refresh itself."""
 
     @web.authenticated
     async def get(self) -> None:
@@ -239,11 +239,11 @@ class PageData(PageHandler):
             self.write(await self.reading())
         except Unreadable as error:
             self.set_status(error.status_code)
-            self.write({"error": error.reason_said})
+            self.write({"error": error.message})
 
 
 class MindsPart(PageData):
-    """The handler of what the page of minds asks for. Only visitors who log in may read memories."""
+    """The handler of data for the page Minds. Only visitors who log in may read memories."""
 
     def prepare(self) -> None:
         """Refuse visitors of a Flower without passwords."""
@@ -256,10 +256,10 @@ class MindsPart(PageData):
 
 
 class MindsView(MindsPart):
-    """The handler of the page of minds, the same that `cogitate minds` serves."""
+    """The handler of the page Minds, which is the one that `cogitate minds` serves."""
 
     def set_default_headers(self) -> None:
-        """Leave the policy of scripts to the page, which names its own by their hashes."""
+        """Leave the script policy to the page, which allows its own scripts by their hashes."""
         super().set_default_headers()
         self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
 
@@ -280,7 +280,7 @@ class MindsView(MindsPart):
         if page:
             self.write(page)
         else:
-            self.redirect(self.reverse_url("overview"))  # it says that there is no run yet
+            self.redirect(self.reverse_url("overview"))  # where a text says that there is no run yet
 
 
 class Start(BaseHandler):  # type: ignore[misc]  # Flower is untyped
@@ -304,7 +304,7 @@ class Probe(BaseHandler):  # type: ignore[misc]  # Flower is untyped
 
 
 class Demand(BaseHandler):  # type: ignore[misc]  # Flower is untyped
-    """The handler of what an autoscaler of workers reads: totals without a name, so without a password."""
+    """The handler of figures for an autoscaler of workers: totals without names, so it requires no password."""
 
     async def get(self) -> None:
         self.set_header("Cache-Control", "no-store")

@@ -1,11 +1,11 @@
 """Patches of flower 2.2.0, which has no hook for any of them.
 
 Without the first, a Redis user that may read and subscribe but not send to workers gets no events: Flower pings
-workers before it listens, and restarts forever if it may not. With it, Flower listens all the same, since workers send
+workers before it listens, and restarts forever if it may not. With it, Flower listens anyway, since workers send
 heartbeats unprompted. Facts that Flower must request (a worker's page: pool, settings, queues) stay empty, and Redis
 refuses its buttons.
 
-Without the second, Flower ends in a traceback if its address is in use.
+Without the second, Flower exits with a traceback if its address is in use.
 
 Without the third, a signal does not end Flower while Redis is down: the interpreter waits for threads that wait for
 Redis. These threads have nothing to save. Nor does SIGTERM end Flower if it arrives during a finalizer: Flower's
@@ -16,7 +16,7 @@ Without the fourth, Flower ignores the value in "--port 5577" and listens on its
 Without the fifth, another site can show Flower's pages in a frame and trick a visitor into clicking their buttons.
 
 The template loader adds Cogitate's templates, its pages in Flower's navigation, and links from tasks to jobs. All
-pages of Flower include `navbar.html`, so it completes that file and `task.html` while it loads them. Copies of the
+pages of Flower include `navbar.html`, so the loader extends that file and `task.html` when it loads them; copies of the
 files would become outdated.
 """
 
@@ -49,14 +49,14 @@ def with_values(arguments: Iterable[str]) -> list[str]:
     Flower ignores a separate value. Its switches take no value.
     """
     known = {name.replace("_", "-"): value for name, value in options.as_dict().items()}
-    found: list[str] = []
+    joined: list[str] = []
     for argument in arguments:
-        option = found[-1].removeprefix("--").replace("_", "-") if found and found[-1].startswith("--") else ""
+        option = joined[-1].removeprefix("--").replace("_", "-") if joined and joined[-1].startswith("--") else ""
         if option in known and not isinstance(known[option], bool) and not argument.startswith("--"):
-            found[-1] = f"{found[-1]}={argument}"
+            joined[-1] = f"{joined[-1]}={argument}"
         else:
-            found.append(argument)
-    return found
+            joined.append(argument)
+    return joined
 
 
 log = structlog.get_logger()
@@ -93,7 +93,7 @@ def _start_or_exit(self: Any) -> Any:
 
 
 def _start_and_leave(self: Any) -> Never:
-    """Run Flower until a signal stops it, then end the process without waiting for its threads."""
+    """Run Flower until a signal stops it, then exit without waiting for its threads."""
     for stop in (signal.SIGINT, signal.SIGTERM):
         self.io_loop.asyncio_loop.add_signal_handler(stop, self.stop)
     _start(self)
@@ -107,7 +107,7 @@ def _apply_joined_options(program: str, arguments: Iterable[str]) -> None:
 
 
 def _with_frame_headers(self: Any) -> None:
-    """Set Flower's headers, and those that forbid other sites to frame the page."""
+    """Set Flower's headers, and those that forbid other sites to frame its pages."""
     _set_default_headers(self)
     self.set_header("X-Frame-Options", "DENY")
     self.set_header("Content-Security-Policy", "frame-ancestors 'none'")
@@ -130,9 +130,9 @@ STATES = {
 
 
 def with_true_state(task: Any) -> Any:
-    """Return Flower's task with the state of its job, as its result tells it; `task` is a copy.
+    """Return Flower's task with the state of its job, which the result names; `task` is a copy.
 
-    Celery's SUCCESS only says that the task has ended.
+    Celery's SUCCESS only means that the task has ended.
     """
     result = str(getattr(task, "result", None) or "").strip("'\"")
     if task.state == "SUCCESS":
@@ -141,16 +141,16 @@ def with_true_state(task: Any) -> Any:
 
 
 OURS = Path(__file__).parent / "templates"
-END_OF_LIST = "</ul>"  # end of the bar's first list, which has the pages
+END_OF_LIST = "</ul>"  # end of the navigation's first list, which has the pages
 END_OF_FACTS = "</dl>"  # end of a task's only list of facts
 
 
 class FlowerChanged(CogitateError, RuntimeError):
-    """The installed Flower lacks a place for the pages; the message names the place."""
+    """The installed Flower's template lacks the place for an addition; the message names the template."""
 
 
 class PagesLoader(Loader):
-    """A loader that takes a template from Cogitate's folder, or else from Flower's."""
+    """A loader that takes a template from Cogitate's folder, otherwise from Flower's."""
 
     def __init__(self, root: str, tabs: dict[str, str]) -> None:
         """Add entries to the navigation: `tabs` maps the name of a handler and its tab to the title."""
@@ -180,7 +180,7 @@ def with_tabs(navbar: str, tabs: dict[str, str]) -> str:
 
 
 def with_job_link(task: str) -> str:
-    """Add a link to the job's page, whose id is the task's, to Flower's page of a task.
+    """Add to Flower's page of a task a link to the page of its job, which has the same id.
 
     Raises:
         FlowerChanged: when the page has no list of facts.

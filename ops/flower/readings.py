@@ -1,6 +1,6 @@
-"""Readings of the ledger and the broker for the pages, as values for JSON.
+"""Readings of the ledger and the broker for the pages, as JSON values.
 
-Several viewers share a reading, so that a server reads its runs once a second, not once a viewer.
+Viewers share a reading, so that Flower reads the runs once a second, not once per viewer.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class SharedReadings:
         self._lock = Lock()
 
     def get(self, key: Hashable, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the reading that another thread has begun within the last second, or read.
+        """Return the reading that any thread has begun within the last second, or begin one.
 
-        A thread that waits for a reading gets its error if it fails: a server that does not answer is asked once.
+        If a reading fails, all threads that wait for it get the error: a server that does not answer is asked once.
         """
         now = time.monotonic()
         with self._lock:
@@ -87,17 +87,17 @@ class SharedReadings:
         if reads:
             try:
                 result.set_result(read())
-            except BaseException as error:  # raised below, and to all who wait
+            except BaseException as error:  # raised below, in this thread and all that wait
                 result.set_exception(error)
         return result.result()
 
 
-MOST_RUNS = 30  # with their figures
-NO_WRITES = "Redis {}. Until it takes writes, runs wait or go on by heuristic: cogitate doctor"
+MOST_RUNS = 30  # the most runs shown with figures
+NO_WRITES = "Redis {}. Until it takes writes, runs wait or continue by heuristic: cogitate doctor"
 
 
 class Readings:
-    """The readings of one server's runs. They are thread-safe: the clients pool their connections."""
+    """The readings of one server's runs. Thread-safe, since the clients pool their connections."""
 
     def __init__(self, settings: Settings, queues: dict[str, str]) -> None:
         """Read with these settings; `queues` maps a kind to the key of its list on Redis."""
@@ -122,9 +122,9 @@ class Readings:
         return redis_state(self.state)
 
     def demand(self) -> dict[str, Any]:
-        """Return what the open jobs of all runs ask of workers, for an autoscaler."""
-        found: dict[str, Any] = msgspec.to_builtins(worker_demand(self.state))
-        return found
+        """Return the workers that the open jobs of all runs need, for an autoscaler."""
+        demand: dict[str, Any] = msgspec.to_builtins(worker_demand(self.state))
+        return demand
 
     def runs(self) -> list[str]:
         """Return the names of the runs, running ones first."""
@@ -136,9 +136,8 @@ class Readings:
     def overview(self, run: str | None) -> dict[str, Any]:
         """Return the figures of every run, and one run's cards, top spenders, and last hour's refusals and failures.
 
-        Viewers share a reading for a second.
-
-        Without a name the run is the first that is running. Without any run the reading has only "runs".
+        Viewers share a reading for a second. Without a name, the run is the first running one. If there is no run, the
+        reading has only "runs".
 
         Raises:
             RunMissing: if the run does not exist.
@@ -181,7 +180,7 @@ class Readings:
     def budgets(self, run: str | None) -> dict[str, Any]:
         """Return one run's budget, as `budget_reading` does.
 
-        Without a name the run is the first that is running. Without any run the reading has only "runs".
+        Without a name, the run is the first running one. If there is no run, the reading has only "runs".
 
         Raises:
             RunMissing: if the run does not exist.
@@ -207,7 +206,7 @@ class Readings:
         return self._of(run, read)
 
     def _waiting(self) -> dict[str, int]:
-        """Return how many hints of each kind wait on the broker."""
+        """Return the number of hints of each kind that wait on the broker."""
         url = self._settings.messages_url()
         if is_amqp_url(url):
             return count_waiting(url, min(PATIENCE, self._settings.socket_timeout), [*self._queues])
@@ -219,7 +218,7 @@ class Readings:
         return {kind: sum(islice(lengths, len(TICKETS))) for kind in self._queues}
 
     def waiting(self, run: str | None) -> dict[str, Any]:
-        """Return which runs wait for workers, and one run's tick; otherwise as `budgets`. Viewers share a reading."""
+        """Return the runs that wait for workers, and one run's tick; otherwise as `budgets`, but shared by viewers."""
 
         def read(chosen: str) -> dict[str, Any]:
             tick = RunStore.open(self.state, chosen).tick()
@@ -302,7 +301,7 @@ class Readings:
         return self._of(run, read)
 
     def matches(self, run: str, query: JobQuery) -> dict[str, Any]:
-        """Return the jobs of a run that a request to all matches changes, as `job_list.matches` does."""
+        """Return the matching jobs of a run that a request can change, as `job_list.matches` does."""
         return matches(self.state, run, query)
 
     def job(self, job_id: str, *, texts: bool) -> dict[str, Any]:
@@ -340,7 +339,7 @@ class Readings:
                     "grade": "bad" if found.reason in SHORT else "",
                 },
                 "life": [*job_life(found, refusal, limits_of(store).limit_of, texts=texts)],
-                "over": found.ended > 0,  # an open page need not ask again
+                "over": found.ended > 0,  # an open page need not refresh
             }
 
         return self._of(run, read)
@@ -376,7 +375,7 @@ def _classes(counts: dict[str, int]) -> dict[str, int]:
 
 
 def _every(steering: SteeringVitals) -> str:
-    """Return how often agents reflect in ticks, the unit of all lengths of time on the page Cadence."""
+    """Return how often agents reflect, in ticks, the unit of all durations on the page Cadence."""
     if steering.interval is None:
         return "none"
     ticks = clock_in_force().ticks_until(steering.interval)

@@ -1,7 +1,7 @@
-"""The rows of pages: one for each run, each limit that refused requests of a run, and each window of its limits.
+"""The rows of pages: one for each run, each limit that refused a run's requests, and each window of its limits.
 
-A window's row says what it has left, and when it runs out. Since many owners can have limits, a reading has only the
-fullest ones and their number.
+A window's row has the rest of its limit, and the time at which it runs out. Since many owners can have limits, a
+reading has only the fullest of these, and their number.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from cogitate.scheduler.ledger.run_store import RunStore
 
 
 class RunRows:
-    """The rows of runs. It reads a run that has ended only once, until a host resumes it."""
+    """The rows of runs. It reads an ended run only once, until a host resumes it."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
-        self._ended: dict[str, tuple[str, dict[str, Any]]] = {}  # run -> what shows a change, its row
+        self._ended: dict[str, tuple[str, dict[str, Any]]] = {}  # run -> a mark that changes with the run, its row
 
     def of(self, runs: Iterable[tuple[str, str]], known: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
         """Return a row for each run and its status.
 
         Args:
-            known: rows that need not be read.
+            known: rows that are read already.
         """
         rows = []
         for run, status in runs:
             try:
                 rows.append(known.get(run) or self._row(run, status))
-            except (LedgerError, JournalError):  # deleted meanwhile, or damaged, as its own page says
+            except (LedgerError, JournalError):  # deleted meanwhile, or damaged, which its own page reports
                 rows.append({"run": run, "state": status, "grade": "bad", "cells": []})
         return rows
 
@@ -103,15 +103,16 @@ def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]
 
 
 MOST_OWNERS = 20
-LASTING: tuple[Period, ...] = ("day", "run")  # whose limits the page shows also before anything is spent
+LASTING: tuple[Period, ...] = ("day", "run")  # periods whose limits the page shows even before anything is spent
 
 
 def budget_reading(client: Redis, run: str) -> dict[str, Any]:
     """Return a run's budget, in texts by the clock in force.
 
     Returns:
-        "windows" of the run and its kinds, "unused" limits of the present ones, "owners" with present limits of their
-        own, "today" and "limits" in words, "recent", and "denied": requests that a limit or the run's mode refused.
+        "windows" of the run and its kinds, "unused" limits of the present windows, "owners" with present limits of
+        their own, "today" and "limits" in words, "recent", and "denied": requests that a limit or the run's mode
+        refused.
     """
     store = RunStore.open(client, run)
     vitals, limits = budget_vitals(client, run), limits_of(store)
@@ -135,7 +136,7 @@ def limits_in_words(store: RunStore, limits: LimitHistory) -> dict[str, str]:
 
 
 def _unused(store: RunStore, vitals: BudgetVitals, limits: LimitHistory) -> list[Window]:
-    """Return the limits in force that the present day and the run have not used: the accounts have no cell for them."""
+    """Return the limits in force that the present day and the run have not used, for which the accounts lack cells."""
     used = {(window.line.window, window.line.scope, window.line.unit) for window in vitals.windows}
     cells = [
         (window_of(name.period, vitals.tick, vitals.minute), name.scope, name.unit)

@@ -1,8 +1,8 @@
 """The worker slots that the open jobs of all runs need to be in time, for autoscalers.
 
-The length of a queue does not tell: a thousand jobs that are due in an hour need few workers, ten that are due in two
-seconds need ten slots. So jobs are counted by due tick. All jobs that are due by some tick must have been answered by
-then, which takes (their number × the time of a call ÷ the time left) slots; the tick that asks for most decides.
+The length of a queue does not show this: a thousand jobs due in an hour need few workers, ten jobs due in two seconds
+need ten slots. So jobs are counted by due tick. All jobs due by a tick must be answered by then, which takes (their
+number × the time of a call ÷ the time left) slots; the tick that needs the most slots decides.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from cogitate.scheduler.ledger.run_store import RunStore
 class WorkerDemand(msgspec.Struct, frozen=True, kw_only=True):
     """The demand of all runs of a server."""
 
-    slots: int  # that are needed at the same time
-    open_jobs: int  # that wait for a worker or an answer
+    slots: int  # slots needed at the same time
+    open_jobs: int  # jobs that wait for a worker or an answer
 
 
 def worker_demand(client: Redis) -> WorkerDemand:
@@ -61,8 +61,8 @@ def slots_needed(due: Mapping[int, int], tick: int, tick_rate: float | None, sec
     Args:
         due: due tick -> number of jobs.
         tick: the last committed one.
-        tick_rate: ticks a second; None: the host goes on once the jobs of its next boundary are answered.
-        seconds: of a call; 0: jobs ask no model.
+        tick_rate: ticks per second; None: the host continues once the jobs due at its next boundary are answered.
+        seconds: the time of a call; 0: jobs call no model.
     """
     if not due:
         return 0
@@ -71,13 +71,13 @@ def slots_needed(due: Mapping[int, int], tick: int, tick_rate: float | None, sec
     most, jobs = 0.0, 0
     for at in sorted(due):
         jobs += due[at]
-        left = max((at - tick) / tick_rate, seconds)  # with less time than a call, jobs are late anyway
+        left = max((at - tick) / tick_rate, seconds)  # with less time left than a call takes, jobs are late anyway
         most = max(most, jobs * seconds / left)
     return max(1, math.ceil(most))
 
 
 def _seconds_of_a_call(client: Redis) -> float:
-    """Return the median time of a call, over endpoints by their numbers of calls; before the first, the assumed one."""
+    """Return the mean of the endpoints' median call times, weighted by calls; before any call, the assumed time."""
     called = [(one.p50, one.calls) for one in endpoint_vitals(client) if one.p50 is not None and one.calls]
     total = sum(calls for _, calls in called)
     return sum(seconds * calls for seconds, calls in called) / total if total else ASSUMED

@@ -1,4 +1,4 @@
-"""Formatting of costs and of a run's budget: limits with their part for retries, a table that folds equal limits."""
+"""Formats costs and a run's budget: limits with their part for retries, and a table that folds equal limits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def by_unit(cost: Cost) -> dict[str, int]:
 
 
 def real_day_line(day: DaySpending) -> str:
-    """Return such as "Today, 2026-03-01 (UTC), all runs together: 1,200 tokens spent of 5,000; 30 tokens in flight"."""
+    """Format as in "Today, 2026-03-01 (UTC), all runs together: 1,200 tokens spent of 5,000; 30 tokens in flight"."""
     limit = format_cost(Cost(tokens=day.limit_tokens or 0, usd_micros=day.limit_usd_micros or 0))
     parts = [f"{format_cost(day.spent)} spent of {limit}"]
     if day.reserved != Cost():
@@ -49,21 +49,21 @@ def real_day_line(day: DaySpending) -> str:
 
 
 def real_day_json(day: DaySpending) -> dict[str, object]:
-    """Return the spending with stable names for `--json`."""
-    found: dict[str, object] = msgspec.to_builtins(day)
-    return found | {name: msgspec.structs.asdict(getattr(day, name)) for name in ("reserved", "spent", "overrun")}
+    """Return the spending for `--json`; its names are stable."""
+    facts: dict[str, object] = msgspec.to_builtins(day)
+    return facts | {name: msgspec.structs.asdict(getattr(day, name)) for name in ("reserved", "spent", "overrun")}
 
 
 COLUMNS = ("window", "scope", "unit", "spent", "in flight", "held", "limit", "overrun")
 WRAPPED = ("scope", "limit")  # columns whose cells may take several lines
-LEFT_OUT = ("held", "in flight")  # in this order, if a table is too wide
-NARROW = 80  # characters of a line
-LONGEST = 14  # characters of a scope that a narrow table does not break
-NAMED = 3  # owners that a folded row names
+LEFT_OUT = ("held", "in flight")  # columns that a table drops, in this order, if it is too wide
+NARROW = 80  # characters per line
+LONGEST = 14  # the longest word of a scope that a narrow table does not break, in characters
+NAMED = 3  # the most owners that a folded row names
 
 
 class BudgetRow(NamedTuple):
-    """One limit in the order of `COLUMNS`, and the owners that have used most of it."""
+    """One limit in the order of `COLUMNS`, and the owners that have used the most of it."""
 
     window: str
     scope: str
@@ -77,26 +77,26 @@ class BudgetRow(NamedTuple):
 
 
 def denied_requests(refused: Mapping[str, int]) -> dict[str, int]:
-    """Return the requests that the budget or the run's mode refused, without those refused as too slow."""
+    """Return the refused requests that the budget or the run's mode refused, without those that were too slow."""
     return {name: count for name, count in refused.items() if reason_of(name) == "denied"}
 
 
 def format_refusals(refusals: Iterable[Refusal], lines: Iterable[BudgetLine] = ()) -> list[str]:
-    """Return a text for each limit that refused requests: its value then, and how many it refused.
+    """Return a text for each limit that refused requests, with its value then and the number of requests.
 
     Args:
-        lines: the run's budget; of a limit of the whole run it tells a rest that is too small for another job.
+        lines: the run's budget, which shows whether a limit of the whole run has a rest too small for another job.
     """
     rooms = {f"run.{line.scope}.{line.unit}": line for line in lines if line.window == WHOLE_RUN}
-    said = []
+    texts = []
     for one in refusals:
         text, line = f"{named_limit(one)}, {one.requests:,}×", rooms.get(one.limit)
         left = 0 if line is None else line.room - line.counted
         if line is not None and line.limit == one.value and 0 < left < one.reserves:
             figure = figure_of(line.unit)
             text += f"; {figure(left)} left, less than the {figure(one.reserves)} that one more job reserves"
-        said.append(text)
-    return said
+        texts.append(text)
+    return texts
 
 
 def named_limit(refusal: Refusal) -> str:
@@ -122,12 +122,12 @@ def known_limits(limits: Iterable[LimitInForce]) -> dict[str, str]:
 def budget_table(
     lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, fold: bool = True, width: int = NARROW
 ) -> Table:
-    """Return a table of the limits; its caption names the owners that have used most.
+    """Return a table of the limits; its caption names the owners that have used the most.
 
-    The last column appears only if any spending exceeds its reservation.
+    The column "overrun" appears only if any spending exceeds its reservation.
 
     Args:
-        width: characters of a line; columns that do not fit are left out, and the caption says so.
+        width: characters per line; the table drops columns that do not fit, and the caption says so.
     """
     rows = budget_rows(lines, limits, fold=fold)
     named = [f"{row.window}, {unit_of(row.unit)}: most by {row.most}" for row in rows if row.most]
@@ -145,7 +145,7 @@ def budget_table(
     )
     least = _least_widths(rows)
     most, spare = dict(least), max(0, width - sum(least[name] + 2 for name in shown) - 1)
-    for name in reversed(WRAPPED):  # the rest goes to the columns that wrap
+    for name in reversed(WRAPPED):  # columns that wrap share the remaining width
         longest = max((len(budget_cells(row)[COLUMNS.index(name)]) for row in rows), default=0)
         extra = min(spare, max(0, longest - least[name]))
         most[name], spare = least[name] + extra, spare - extra
@@ -169,7 +169,7 @@ def _columns_that_fit(rows: Sequence[BudgetRow], width: int) -> tuple[list[str],
     least, left_out = _least_widths(rows), []
     shown = [name for name in COLUMNS if name != COLUMNS[-1] or any(row.overrun for row in rows)]
     for name in LEFT_OUT:
-        if sum(least[one] for one in shown) + 2 * len(shown) <= width:  # each has a space on either side
+        if sum(least[one] for one in shown) + 2 * len(shown) <= width:  # with a space on either side
             break
         if name in shown:
             shown.remove(name)
@@ -178,13 +178,13 @@ def _columns_that_fit(rows: Sequence[BudgetRow], width: int) -> tuple[list[str],
 
 
 def _least_widths(rows: Sequence[BudgetRow]) -> dict[str, int]:
-    """Return each column's least width: the longest word if it wraps, otherwise the longest cell."""
+    """Return each column's minimum width: the longest word if it wraps, otherwise the longest cell."""
     columns = list(zip(COLUMNS, *map(budget_cells, rows), strict=True)) if rows else [(name,) for name in COLUMNS]
-    found = {}
+    widths = {}
     for name, *cells in columns:
         longest = _longest_word(cells) if name in WRAPPED else max(map(len, cells), default=0)
-        found[name] = max(len(name), min(longest, LONGEST) if name == "scope" else longest)
-    return found
+        widths[name] = max(len(name), min(longest, LONGEST) if name == "scope" else longest)
+    return widths
 
 
 def _longest_word(texts: Iterable[str]) -> int:
@@ -206,7 +206,7 @@ def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, 
     """Return a row for each limit.
 
     Args:
-        fold: make one row of all owners with the same limit; its figures are those of the owner that has used most.
+        fold: merge all owners with the same limit into one row, with the figures of the owner that has used the most.
     """
     own = {one.name for one in limits}
     groups: dict[tuple[str, ...], list[BudgetLine]] = {}
@@ -217,7 +217,7 @@ def budget_rows(lines: Iterable[BudgetLine], limits: Iterable[LimitInForce], *, 
         if fold and scope.startswith("owner:") and f"{period}.{scope}.{line.unit}" not in own:
             scope = "owner:*"
         groups.setdefault((line.window, scope, line.unit), []).append(line)
-    return [_row(found) for found in groups.values()]
+    return [_row(group) for group in groups.values()]
 
 
 def _row(lines: Sequence[BudgetLine]) -> BudgetRow:

@@ -1,8 +1,8 @@
-"""Charts as static SVG: lines and stacked bars whose series differ without colours, also in print.
+"""Charts as static SVG: lines and stacked bars whose series differ even without colours, as in print.
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which colour-blind people can tell apart; lines
-differ by dashes and markers too, bars by hatching. A chart is legible at a width of 360 to 720 pixels. All text
-is escaped. A page includes the styles (`STYLE`) once; `document` returns a chart as a separate file.
+also differ by dashes and markers, bars by hatching. A chart is legible at a width of 360 to 720 pixels. All text is
+escaped. A page includes the styles (`STYLE`) once; `document` returns a chart as a separate file.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Axis:
 
     @classmethod
     def exactly(cls, low: float, high: float, step: float) -> Axis:
-        """Return an axis that ends where the values end, marked at multiples of `step`."""
+        """Return an axis from `low` to `high`, marked at multiples of `step`."""
         if high <= low:
             high = low + step
         marks = tuple(n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1))
         return cls(low, high, marks)
 
     def at(self, value: float) -> float:
-        """Return the position of a value; a value beyond the axis gets its end."""
+        """Return the position of a value; a value beyond the axis gets the position of its end."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
@@ -65,7 +65,7 @@ WIDTH, HEIGHT = 520, 250
 _LEFT, _RIGHT, _BOTTOM = 54, 10, 26
 _LETTER = 6.6  # approximate width
 _ROW = 17  # height of a row of the legend
-_MARKERS = 8  # on a line, at most
+_MARKERS = 8  # the most markers on a line
 _SHAPES = (
     "M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z",
     "M-3,-3h6v6h-6z",
@@ -74,7 +74,7 @@ _SHAPES = (
     "M0,4.5l4,-7.5h-8z",
     "M-4,-1.2h2.8v-2.8h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8z",
 )
-SERIES = 8  # at most, so that they differ
+SERIES = 8  # the most series, since further ones would look like earlier ones
 
 STYLE = Markup("""
 .chart { font: 12px system-ui, sans-serif; width: 100%; height: auto; display: block; --ink: #1b1f23; --faint: #d4d8dd;
@@ -88,7 +88,7 @@ STYLE = Markup("""
 @media print { .chart { --ink: #000; --faint: #bbb; --s0: #0072b2; --s1: #d55e00; --s2: #009e73; --s3: #cc79a7;
   --s4: #56b4e9; --s5: #e69f00; --s6: #8a7f00; --s7: #555; print-color-adjust: exact; } }
 """) + Markup("").join(Markup(".chart .s{0} {{ --own: var(--s{0}); }}\n").format(n) for n in range(SERIES))
-#: Patterns that distinguish the parts of a bar without colours; a page includes them once. The first part is plain.
+#: Patterns that distinguish the parts of a bar without colours; a page includes them once. The first part has none.
 HATCHES = Markup('<svg width="0" height="0" style="position:absolute" aria-hidden="true"><defs>{}</defs></svg>').format(
     Markup("").join(
         Markup(
@@ -121,7 +121,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Mark:
-    """A named place of the x-axis, such as the highest load that holds."""
+    """A named position on the x-axis, such as the highest load that holds."""
 
     at: float
     name: str
@@ -143,8 +143,8 @@ def line_chart(
 
     Args:
         y: the quantity and unit of the y-axis.
-        top: the least upper end of the y-axis.
-        limit: the y of a dotted horizontal line.
+        top: a value that the y-axis reaches in any case.
+        limit: the position of a dotted horizontal line on the y-axis.
         marks: dotted vertical lines.
     """
     values = [v for one in series for _, v in one.points if v is not None]
@@ -171,7 +171,7 @@ def bar_chart(
 ) -> Markup:
     """Draw a stacked bar for each column; `parts` are (name, a value for each column), from the bottom up.
 
-    A part's place gives it its colour. One without a value keeps its place and is not in the legend.
+    A part's index determines its colour. A part without values keeps its index, and the legend omits it.
     """
     totals = [sum(values[n] for _, values in parts) for n in range(len(columns))]
     axis = Axis.over(0.0, max([limit or 0.0, *totals, 0.0]))
@@ -262,7 +262,7 @@ class _Frame:
         return Markup("").join(drawn)
 
     def mark(self, mark: Mark, number: int) -> Markup:
-        """Draw a vertical line; the names of several stand below each other."""
+        """Draw a vertical line; the names of several lines are stacked."""
         at, top = self.x(mark.at), self.top + 11 + 12 * number
         line = Markup('<path class="limit" d="M{:.1f} {}V{}"/>').format(at, self.top, HEIGHT - _BOTTOM)
         after = at < WIDTH - _RIGHT - _LETTER * len(mark.name) - 4

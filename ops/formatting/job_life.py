@@ -36,7 +36,7 @@ from cogitate.tasks.job import Cost
 LimitOf = Callable[[str, str, LimitUnit], int | None]  # by window, scope and unit
 _STATES = {
     "open": "waits for a result",
-    "staged": "has its result, which takes effect at the due tick",
+    "staged": "has a result, which takes effect at the due tick",
     "dead": "abandoned; its heuristic takes effect at the due tick",
     "held": "refused; its heuristic takes effect at the due tick",
 }
@@ -56,8 +56,8 @@ def job_life(one: JobRecord, refusal: str, limit_of: LimitOf, *, texts: bool = T
 
     Args:
         refusal: the limit that refused it, in words.
-        limit_of: returns the limit of a window, scope and unit, if it has one.
-        texts: whether effects are shown with what memories say.
+        limit_of: returns the limit of a window, scope and unit, if there is one.
+        texts: whether to show the texts of memories in effects.
     """
     yield "job", one.id
     yield "asked for", f"{one.kind} for {one.owner} at tick {one.tick:,}"
@@ -103,7 +103,7 @@ def job_life(one: JobRecord, refusal: str, limit_of: LimitOf, *, texts: bool = T
 
 
 def format_reason(one: JobRecord) -> str:
-    """Return why a job got less than it requested; "" if the reason's name suffices."""
+    """Return why a job was degraded; "" if the reason's name suffices."""
     if one.reason == "failed":
         return format_failure(one.failure)
     if one.state == "cancelled":
@@ -121,7 +121,7 @@ def format_dead(one: JobRecord) -> str:
 
 
 def format_shortfall(one: JobRecord) -> str:
-    """Return the class of the failure of a job's last attempt, and why a dead job got no other; "" without either."""
+    """Return the failure of a job's last attempt, and why a dead job got no further one; "" without either."""
     return "; ".join(filter(None, (format_class(one.failure), format_dead(one) if one.reason == "dead" else "")))
 
 
@@ -141,7 +141,7 @@ def _saved(one: JobRecord) -> str:
     """Return which call paid for an answer that cost this attempt nothing."""
     if one.retried == Cost():
         return ", paid by an identical call"
-    return f", of a call that was paid before; this job's earlier attempts paid {format_cost(one.retried)}"
+    return f", of a call that was paid for earlier; this job's earlier attempts paid {format_cost(one.retried)}"
 
 
 def _of_limits(one: JobRecord, limit_of: LimitOf) -> str:
@@ -155,7 +155,7 @@ def _of_limits(one: JobRecord, limit_of: LimitOf) -> str:
 
 
 def _tries(tries: Sequence[Tried]) -> Iterator[tuple[str, str]]:
-    """Yield the usage of each attempt by the worker that returned the result."""
+    """Yield the usage of each attempt that the worker with the result made."""
     for one in tries:
         why = f": {format_class(one.failure)}" if one.failure else ""
         yield "attempt", f"{one.number} by {one.model}: {one.ms / 1000:,.2f} s, {format_cost(one.used)}{why}"
@@ -166,7 +166,7 @@ def _late(answer: LateAnswer, texts: bool) -> Iterator[tuple[str, str]]:
     if answer.end == "applied":
         outcome = "replaced the heuristic's result"
     else:
-        outcome = f"was useless by then{f': {answer.failure}' if answer.failure else ''}"
+        outcome = f"was of no use by then{f': {answer.failure}' if answer.failure else ''}"
     yield "late", f"its answer arrived after that, and {outcome} at tick {answer.tick:,}"
     yield "model", answer.model
     yield from _tries(answer.tries)
@@ -189,9 +189,9 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int], *, texts:
                 named = f" as entry {number}" if number is not None else ""
                 kept = ", provisional" if entry.provisional else ""
                 instead = f", in place of entry {replaces}" if replaces else ""
-                said = f": {entry.text}" if texts else ""
+                content = f": {entry.text}" if texts else ""
                 article = "an" if entry.type == "observation" else "a"
-                text = f"append {article} {entry.type}{named}{kept}{instead}{said}"
+                text = f"append {article} {entry.type}{named}{kept}{instead}{content}"
                 if entry.items:
                     text += f" ({len(entry.items)} items)"
             case Archive():
@@ -199,8 +199,8 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int], *, texts:
                 into = " into the long-term summary" if effect.into_summary else into
                 text = f"archive {_entries(effect.numbers)}{into}"
             case ReplaceSummary():
-                said = f": {effect.text}" if texts else ""
-                text = f"replace version {effect.version} of the long-term summary{said}"
+                content = f": {effect.text}" if texts else ""
+                text = f"replace version {effect.version} of the long-term summary{content}"
             case TakeWaiting():
                 text = f"append the oldest {effect.count} waiting observations"
             case ForgetWaiting():
@@ -219,8 +219,8 @@ def format_effects(effects: Sequence[Effect], appended: Sequence[int], *, texts:
                 pairs = zip(effect.numbers, effect.ratings, strict=False)
                 text = "rate " + ", ".join(f"entry {number} as {rating}" for number, rating in pairs)
             case Tell():
-                said = f": {json.dumps(effect.data, ensure_ascii=False)}" if texts else ""
-                text = f"tell the world of {effect.topic}{said}"
+                content = f": {json.dumps(effect.data, ensure_ascii=False)}" if texts else ""
+                text = f"tell the world of {effect.topic}{content}"
         yield f"{effect.owner}: {text}"
 
 

@@ -1,4 +1,4 @@
-"""Summaries of a run: figures as JSON with stable names, or tables and sentences."""
+"""Formats the summary of a run: figures as JSON with stable names, or tables and sentences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Took:
     """Figures that only the host process knows."""
 
     wall_s: float
-    tick_seconds: Collection[float]  # the host's own work, in its newest ticks
+    tick_seconds: Collection[float]  # seconds of the host's own work on each of the newest ticks
     ticks_per_day: int
 
 
@@ -69,7 +69,7 @@ def tick_ms(seconds: Collection[float]) -> dict[str, float]:
 
 
 def degraded(summary: RunSummary) -> tuple[Counter[str], int]:
-    """Count the jobs that got less than they requested by reason, and count all jobs."""
+    """Return the numbers of degraded jobs by reason, and the number of all jobs."""
     reasons: Counter[str] = Counter()
     for facts in summary.jobs.values():
         reasons.update(facts["reason"])
@@ -77,10 +77,10 @@ def degraded(summary: RunSummary) -> tuple[Counter[str], int]:
 
 
 def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None) -> list[str]:
-    """Return sentences on degraded jobs, with the limits that refused and the endpoints that did not answer.
+    """Return sentences about degraded jobs, with the limits that refused and the endpoints that did not answer.
 
     Args:
-        servers: the addresses of the endpoints, which only the run's host knows: a run stores their names alone.
+        servers: endpoint -> its address, which only the run's host knows, since a run stores only their names.
     """
     reasons, total = degraded(summary)
     if not total:
@@ -115,7 +115,7 @@ def print_summary(
     *,
     every_owner: bool = False,
 ) -> None:
-    """Print tables and sentences on a run; `servers` as for `degraded_lines`.
+    """Print tables and sentences about a run; `servers` as for `degraded_lines`.
 
     Args:
         every_owner: list every owner, even if all have the same limit.
@@ -128,8 +128,8 @@ def _print_summary(
     console: Terminal, summary: RunSummary, took: Took | None, servers: Mapping[str, str] | None, *, every_owner: bool
 ) -> None:
     until = day_and_time(summary.minute)
-    stands = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
-    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), stands))
+    position = f": {summary.state} at tick {summary.tick:,} ({until}), {summary.agents} agents"
+    console.print(Text.assemble("\n", (f"Run {summary.run}", "bold"), position))
     if summary.trimmed:
         console.print(
             f"The journal begins with tick {summary.trimmed + 1:,}: earlier ticks are counted here but no longer listed"
@@ -155,8 +155,8 @@ def _print_summary(
     for line in (*price_lines(summary.prices), *tiers, *learned):
         console.print(line)
     console.print(_memories_table(summary))
-    for one in reversed(summary.requests):
-        console.print(request_line(one))
+    for request in reversed(summary.requests):
+        console.print(request_line(request))
     steering = summary.steering
     for line in (format_mode(steering), format_cadence(steering), format_pace(steering)):
         if line:
@@ -170,26 +170,26 @@ def request_line(one: SteeringStep) -> str:
     """Return an operator's request with its reason and outcome."""
     when = f"{day_and_time(one.minute)}, tick {one.tick:,}" if one.tick else "Not applied yet"
     why = f" ({one.reason})" if one.reason else ""
-    came_of = f"refused, {one.refused}" if one.refused else one.called_off or (f"job {one.job}" if one.job else "")
+    outcome = f"refused, {one.refused}" if one.refused else one.called_off or (f"job {one.job}" if one.job else "")
     return f"{when}: {one.by or 'an operator'}: {format_control(one.control)}{why}" + (
-        f": {came_of}" if came_of else ""
+        f": {outcome}" if outcome else ""
     )
 
 
 def price_lines(prices: Iterable[ModelPrice]) -> list[str]:
-    """Return a line for each model's price with its source, and the consequence of an unknown price."""
-    found = list(prices)
-    lines = [f"Price of {price.described()}" for price in found if price.origin != "unknown"]
-    if unpriced := [price.model for price in found if price.origin == "unknown"]:
-        lines.append(f"What {', '.join(unpriced)} costs in dollars is unknown: no price is stated or in the table")
+    """Return a line for each model's price with its source, and a line that names the models without one."""
+    all_prices = list(prices)
+    lines = [f"Price of {price.described()}" for price in all_prices if price.origin != "unknown"]
+    if unpriced := [price.model for price in all_prices if price.origin == "unknown"]:
+        lines.append(f"The cost of {', '.join(unpriced)} in dollars is unknown: no setting or table has a price")
     return lines
 
 
 def service_tier_lines(tiers: Mapping[str, int], discount: int) -> list[str]:
-    """Return a line on the service tiers that answered, and on what they saved; none if no endpoint names them.
+    """Return a line about the service tiers that answered, and their savings; no line if no endpoint names them.
 
     Args:
-        discount: micro-dollars by which the standard tier would have been dearer.
+        discount: micro-dollars saved against the standard tier.
     """
     if not tiers:
         return []
@@ -200,7 +200,7 @@ def service_tier_lines(tiers: Mapping[str, int], discount: int) -> list[str]:
 def headroom_lines(headrooms: Mapping[str, int]) -> list[str]:
     """Return a line for each model whose reasoning did not fit into its answers."""
     return [
-        f"Model {model} reasons at length: each answer gets {tokens:,} tokens more; set its headroom to begin with them"
+        f"Model {model} reasons at length: each answer gets {tokens:,} more tokens; set its headroom to begin with them"
         for model, tokens in headrooms.items()
     ]
 
@@ -229,7 +229,7 @@ def jobs_table(summary: RunSummary) -> Table:
 
 
 def open_line(summary: RunSummary) -> str:
-    """Return the number of open jobs; those of an ended run stay open until a host resumes it."""
+    """Return the number of open jobs by kind; those of an ended run stay open until a host resumes it."""
     count = sum(summary.open.values())
     kinds = ", ".join(f"{jobs:,} {kind}" for kind, jobs in summary.open.items())
     over = "; a host that resumes the run ends them" if summary.status in ("finished", "stopped") else ""
@@ -238,7 +238,7 @@ def open_line(summary: RunSummary) -> str:
 
 
 def run_budget_table(summary: RunSummary, *, fold: bool = True) -> Table:
-    """Return a table of the windows with a limit, without the many of single ticks."""
+    """Return a table of the windows with a limit, except those of single ticks."""
     lines = [line for line in summary.budget if not line.window.startswith("tick:")]
     return budget_table(lines, summary.limits, fold=fold)
 

@@ -1,4 +1,4 @@
-"""Where a thought comes from, what it cost and how late it was, in a reader's words."""
+"""Describes a thought's origin, cost and lateness in words for a reader."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _UNITS = {"usd_micros": "dollars"}
 
 
 def is_by_model(written: Written) -> bool:
-    """Return whether an entry is a model's answer, given now or earlier; otherwise a heuristic wrote it."""
+    """Return whether an entry is a model's answer, new or reused; otherwise a heuristic wrote it."""
     answer = written.job.late if written.late and written.job.late is not None else written.job
     return answer.source in ("llm", "cached")
 
 
 def origin_of(written: Written, models: Mapping[str, str]) -> str:
-    """Return who wrote an entry, such as "by the model gpt-5-mini", or "by a heuristic" and why no model did.
+    """Return who wrote an entry: "by the model gpt-5-mini", or "by a heuristic" with the reason why no model did.
 
     Args:
-        models: what endpoints call the models of the run, by their names in it.
+        models: name of a model in the run -> its name at the endpoint.
     """
     job, late = written.job, written.job.late if written.late else None
     if not is_by_model(written):
@@ -34,12 +34,12 @@ def origin_of(written: Written, models: Mapping[str, str]) -> str:
     model = job.model if late is None else late.model
     by = f"by the model {models.get(model, model)}" if model else "by a model"
     if late is not None:
-        return f"{by}, in place of what a heuristic wrote"
-    return by + (", whose earlier answer to the same prompt was used again" if job.source == "cached" else "")
+        return f"{by}, in place of a heuristic's result"
+    return by + (", from its earlier answer to the same prompt" if job.source == "cached" else "")
 
 
 def _why_no_model(job: JobRecord) -> str:
-    """Return why a heuristic wrote what a model should have; "" if none should."""
+    """Return why a heuristic took the place of a model; "" if no model was to be called."""
     if " " in job.refused:
         return f"the limit of {_limit(job.refused)} had no room for it"
     if job.reason == "late":
@@ -61,10 +61,10 @@ def _limit(cell: str) -> str:
 
 
 def cost_of(written: Written) -> str:
-    """Return what an entry cost, failed attempts included."""
+    """Return the cost of an entry, including failed attempts."""
     job, late = written.job, written.job.late if written.late else None
     used = format_used(job) if late is None else "nothing" if late.saved else format_cost(late.usage)
-    return used if job.retried == Cost() else f"{used}; and {format_cost(job.retried)} for attempts in vain"
+    return used if job.retried == Cost() else f"{used}; and {format_cost(job.retried)} for failed attempts"
 
 
 def lateness_of(written: Written) -> str:

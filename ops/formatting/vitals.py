@@ -1,4 +1,4 @@
-"""Formatting of the state of endpoints and workers, of a run's mode, cadence and pace, and of unreadable entries."""
+"""Formats the state of endpoints and workers, a run's mode, cadence and pace, and unreadable entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN = {"server": "server error"}
 
 
 def format_class(failure: str) -> str:
-    """Return a class of failure with the HTTP status that it stands for, such as "server error 5xx", or its check.
+    """Return a class of failure with its HTTP status, such as "server error 5xx", or with its check.
 
     Other texts, such as a host's error class or a precondition, stay unchanged.
     """
@@ -32,7 +32,7 @@ def format_class(failure: str) -> str:
 
 
 def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
-    """Return a table with a column for each endpoint that a run of this state has called."""
+    """Return a table with a column for each endpoint that any run has called."""
     table = Table(title="Endpoints, of all runs", title_justify="left")
     table.add_column("")
     for one in endpoints:
@@ -58,7 +58,7 @@ def format_breaker(one: EndpointVitals) -> str:
         if one.breaker == "open":
             words.append(f"next call in {one.next_probe or 0:.0f} s")
     if one.held:
-        words.append(f"calls wait {math.ceil(one.held)} s more, as it asked")
+        words.append(f"calls wait {math.ceil(one.held)} s more, as the endpoint asked")
     words += [f"{model} is set aside ({format_class(why)})" for model, why in one.set_aside.items()]
     return ", ".join(words)
 
@@ -73,7 +73,7 @@ _BY = {"controller": "left to the controller", "pinned": "pinned by an operator"
 
 
 def format_mode(steering: SteeringVitals) -> str:
-    """Return the mode and the waiting requests of operators; "" for a normally running run."""
+    """Return the run's mode and the number of waiting requests; "" for a running run without any."""
     parts = [] if steering.mode in ("running", "drained") else [steering.mode]
     if steering.asked:
         parts.append(f"{steering.asked} request{'' if steering.asked == 1 else 's'} of operators not yet applied")
@@ -81,41 +81,41 @@ def format_mode(steering: SteeringVitals) -> str:
 
 
 def format_cadence(steering: SteeringVitals) -> str:
-    """Return such as "reflections every 1,440 game minutes, at 1/2 of the usual cadence (late results 40%); …"."""
+    """Format as in "reflections every 1,440 game minutes, at 0.5 of the usual cadence (pressure: …); …"."""
     every = "no reflections" if steering.interval is None else f"reflections {format_every(steering)}"
     share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
     why = f" (pressure: {pressing})" if (pressing := format_pressure(steering)) else ""
-    held = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
+    waiting = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
     postponed = f"; {steering.postponed:,} postponed so far" if steering.postponed else ""
-    return f"{every}, {share}{why}; {format_by(steering)}{held}{postponed}"
+    return f"{every}, {share}{why}; {format_by(steering)}{waiting}{postponed}"
 
 
 def format_every(steering: SteeringVitals) -> str:
-    """Return such as "every 720 game minutes" or "every 3 rounds"; "none" while agents do not reflect."""
+    """Return the interval, as in "every 720 game minutes" or "every 3 rounds"; "none" if agents do not reflect."""
     return "none" if steering.interval is None else f"every {span(steering.interval)}"
 
 
 def format_pressure(steering: SteeringVitals) -> str:
-    """Return what slows reflections down, such as "late results 40%"; "" if nothing does."""
+    """Return the pressure that slows reflections down, such as "late results 40%"; "" if there is none."""
     return ", ".join(f"{_CAUSES[cause]} {steering.causes[cause]}%" for cause in steering.pressing)
 
 
 def format_by(steering: SteeringVitals) -> str:
-    """Return what determines the cadence of reflections, such as "left to the controller"."""
+    """Return who controls the cadence of reflections, such as "left to the controller"."""
     return _BY[steering.by]
 
 
 def format_pace(steering: SteeringVitals) -> str:
-    """Return the host's time per tick, and how far it is behind its pace; "" where the run has none."""
+    """Return the host's time for the last tick, and its delay against the pace; "" if the time is unknown."""
     if steering.host_ms is None:
-        return ""  # of a capsule: its run's host is elsewhere
+        return ""  # a capsule has no figures of the host
     behind = f", {steering.lag:,} ticks behind its pace" if steering.lag else ""
     return f"the last tick took the host {steering.host_ms:.1f} ms{behind}"
 
 
 def format_failing_worker(one: FailingWorker) -> str:
     if not one.failures:
-        return f"Worker {one.worker} could not begin: {one.why}"
+        return f"Worker {one.worker} could not start: {one.why}"
     then = ", and has ended" if one.ended else ""
     return f"Worker {one.worker} could claim none of its last {one.failures:,} jobs{then}: {one.why}"
 
@@ -125,9 +125,9 @@ def format_missing_worker(one: MissingWorker) -> str:
 
 
 def format_unanswered_worker(one: UnansweredWorker) -> str:
-    """Return which calls of a worker fail although those of others are answered."""
-    said = f"Worker {one.worker}: its last {one.failures:,} calls of {one.endpoint} failed ({format_class(one.why)})"
-    return f"{said}, those of others did not: check its URL and key"
+    """Return a line about a worker whose calls fail while those of other workers are answered."""
+    calls = f"its last {one.failures:,} calls of {one.endpoint} failed ({format_class(one.why)})"
+    return f"Worker {one.worker}: {calls}, those of others did not: check its URL and key"
 
 
 def format_slow_kind(one: SlowKind) -> str:
@@ -136,7 +136,7 @@ def format_slow_kind(one: SlowKind) -> str:
     line = f"{one.kind}: nearly all answers take up to {one.ticks:,} ticks{took}, queue included"
     line += f"; {one.most:,}{real} are allowed"
     if one.ticks <= one.most:
-        line += "; these had others ahead of them or were wanted sooner"
+        line += "; these jobs queued behind others or were due sooner"
     return line
 
 
@@ -144,7 +144,7 @@ MOST = 20  # warnings
 
 
 def print_left_out(found: Sequence[LeftOut]) -> None:
-    """Print on stderr which entries are left out, and why."""
+    """Print on stderr the entries that are left out, with the reasons."""
     terminal = Terminal(stderr=True)
     for one in found[:MOST]:
         terminal.print(f"Warning: {one}")

@@ -59,7 +59,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         415: "The body is not marked as JSON, or is compressed.",
         422: "The message is invalid.",
         429: "Too many requests wait.",
-        503: "Not yet: send the same again.",
+        503: "Not yet: send the same request again.",
     }.items()
 }
 
@@ -71,7 +71,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
         version=version("cogitate"),
         description="Background cognition for simulations in any language. "
         "Open a run, post one turn for each tick, and apply what comes back.",
-        docs_url=None,  # its pages load scripts from other sites
+        docs_url=None,  # FastAPI's pages load scripts from other sites
         redoc_url=None,
         responses=REFUSALS,
         separate_input_output_schemas=False,
@@ -84,7 +84,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
     @app.get("/health", tags=["gateway"])
     async def health() -> dict[str, str]:
-        """Report that the gateway serves."""
+        """Report that the gateway is up."""
         return {"status": "ok"}
 
     @app.post("/runs/{run}/open", tags=["run"])
@@ -104,7 +104,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
     @app.post("/runs/{run}/ticks/{tick}", tags=["tick"])
     async def post_tick(run: Run, tick: Number, turn: Turn, host: Host) -> Ticked:
-        """Take the world's turn of a tick and return the applied changes; a repeated request gets the same answer."""
+        """Take the world's turn in a tick, and return the applied changes; a repeated request gets the same answer."""
         answer = asyncio.wrap_future(await run_in_threadpool(table.post, host, run, tick, turn))
         answer.add_done_callback(retrieve_error)
         done, _ = await asyncio.wait({answer}, timeout=patience)
@@ -145,7 +145,7 @@ def make_app(table: HostTable, tokens: Tokens, *, patience: float = PATIENCE) ->
 
 
 def _add_errors(app: FastAPI) -> None:
-    """Return every error in the common format."""
+    """Answer every error in the common format."""
 
     @app.exception_handler(CogitateError)
     async def refused(_: Request, error: CogitateError) -> JSONResponse:
@@ -170,7 +170,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 PAGE = 50  # ticks per read
-BEAT = 15.0  # seconds without a tick before a comment is sent, so that proxies keep the connection
+BEAT = 15.0  # seconds without a tick after which a comment is sent, so that proxies keep the connection
 
 
 def tick_of_event(name: str) -> int:
@@ -185,8 +185,9 @@ def tick_of_event(name: str) -> int:
 
 
 class TickEvents:
-    """The ticks of a run as server-sent events for one listener, each once and in order. It has no queue: it reads the
-    journal from its position.
+    """The ticks of a run as server-sent events for one listener, each once and in order.
+
+    There is no queue: it reads the journal from the listener's position.
 
     Args:
         after: the last tick that the listener has; None: only future ticks.
@@ -197,19 +198,19 @@ class TickEvents:
         self._run = run
         self._after = int(run.loop.tick) if after is None else max(0, after)
         self._closing = closing
-        self._news = asyncio.Event()
+        self._new_tick = asyncio.Event()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
 
         def committed() -> None:
-            loop.call_soon_threadsafe(self._news.set)
+            loop.call_soon_threadsafe(self._new_tick.set)
 
         self._run.watchers.append(committed)
         try:
             yield b": ticks of a run\n\n"
             while not (self._closing.is_set() or self._run.closed):
-                self._news.clear()
+                self._new_tick.clear()
                 for event in await run_in_threadpool(self._read):
                     yield event
                 if self._run.loop.done and self._after >= self._run.loop.tick:
@@ -222,7 +223,7 @@ class TickEvents:
             self._run.watchers.remove(committed)
 
     async def _woken(self) -> bool:
-        waits = [asyncio.ensure_future(self._news.wait()), asyncio.ensure_future(self._closing.wait())]
+        waits = [asyncio.ensure_future(self._new_tick.wait()), asyncio.ensure_future(self._closing.wait())]
         try:
             done, _ = await asyncio.wait(waits, timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -232,9 +233,9 @@ class TickEvents:
 
     def _read(self) -> list[bytes]:
         last = min(int(self._run.loop.tick), self._after + PAGE)
-        found = []
+        events = []
         for line in self._run.lines(self._after + 1, last):
-            answer = self._run.told(line).model_dump_json()
-            found.append(f"id: {line.core.tick}\nevent: tick\ndata: {answer}\n\n".encode())
+            answer = self._run.answer_of(line).model_dump_json()
+            events.append(f"id: {line.core.tick}\nevent: tick\ndata: {answer}\n\n".encode())
             self._after = line.core.tick
-        return found
+        return events

@@ -1,4 +1,4 @@
-"""The edge of the gateway: checks the token, the size and strict JSON before a message is processed."""
+"""The edge of the gateway: checks token, size and strict JSON before it passes a message on."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from cogitate.memory.errors import quoted
 from cogitate.scheduler.config.settings import ConfigurationError
 
 VARIABLE = "COGITATE_GATEWAY_TOKEN"
-ONLY = "host"  # the host whose token is a setting, and any host if no token is required
-LEAST = 16  # characters
+ONLY = "host"  # name of the host whose token is a setting, and of any host if there are no tokens
+LEAST = 16  # the fewest characters of a token
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Tokens:
-    """The tokens by host. Only their digests are kept, and each is compared in constant time."""
+    """The hosts' tokens. It keeps only their digests, and compares each in constant time."""
 
     def __init__(self, by_host: Mapping[str, str]) -> None:
         self._digests = [(host, _digest(token)) for host, token in by_host.items()]
@@ -39,15 +39,15 @@ class Tokens:
 
     def host_of(self, token: str) -> str | None:
         """Return the host of a token; None for an unknown token."""
-        given, found = _digest(token), None
+        given, owner = _digest(token), None
         for host, digest in self._digests:
             if hmac.compare_digest(given, digest):
-                found = host
-        return found
+                owner = host
+        return owner
 
 
 def read_tokens(file: Path | None, setting: SecretStr | None) -> Tokens:
-    """Return the tokens of a file with lines "HOST TOKEN", or the one of the settings.
+    """Return the tokens in a file of lines "HOST TOKEN", or the one in the settings.
 
     Raises:
         ConfigurationError: for an unreadable file, an invalid line, or a token that is too short.
@@ -60,7 +60,7 @@ def read_tokens(file: Path | None, setting: SecretStr | None) -> Tokens:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"--tokens {file}: it cannot be read: {error}") from None
-    found: dict[str, str] = {}
+    tokens: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         parts = line.split()
         if not parts or parts[0].startswith("#"):
@@ -68,12 +68,12 @@ def read_tokens(file: Path | None, setting: SecretStr | None) -> Tokens:
         where = f"--tokens {file}, line {number}"  # never the line itself: it may hold a token
         if len(parts) != 2 or not _NAME.fullmatch(parts[0]):
             raise ConfigurationError(f"{where}: give the name of a host and its token, as `game 0123456789abcdef`")
-        if parts[0] in found:
+        if parts[0] in tokens:
             raise ConfigurationError(f"{where}: host {quoted(parts[0])} has a token already")
-        found[parts[0]] = _checked(where, parts[1])
-    if not found:
+        tokens[parts[0]] = _checked(where, parts[1])
+    if not tokens:
         raise ConfigurationError(f"--tokens {file}: it holds no token; give lines such as `game 0123456789abcdef`")
-    return Tokens(found)
+    return Tokens(tokens)
 
 
 def _checked(where: str, token: str) -> str:
@@ -102,10 +102,10 @@ class StrictRequest(Request):
         """Return the body.
 
         Raises:
-            Refusal: as soon as the body turns out too long.
+            Refusal: as soon as the body proves too long.
         """
         if not hasattr(self, "_body"):
-            declared = self.headers.get("content-length", "0")  # HTTP's own check has left digits alone
+            declared = self.headers.get("content-length", "0")  # only digits, as the HTTP server has checked
             if int(declared) > self.most:
                 raise too_long(self.most)
             parts, length = [], 0
@@ -118,10 +118,10 @@ class StrictRequest(Request):
         return self._body
 
     async def read(self) -> None:
-        """Read the body and the JSON in it.
+        """Read the body and parse its JSON.
 
         Raises:
-            Refusal: when it is compressed, too long, not marked as JSON, or not JSON.
+            Refusal: when the body is compressed, too long, not marked as JSON, or not JSON.
         """
         encoding = self.headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity"):
@@ -129,7 +129,7 @@ class StrictRequest(Request):
                 415,
                 "encoded",
                 f"the body is encoded as {quoted(encoding)}",
-                "send it as it is, without the header Content-Encoding",
+                "send it without compression and without the header Content-Encoding",
             )
         body = await self.body()
         if not body:
@@ -164,7 +164,7 @@ class StrictRoute(APIRoute):
 
 
 class Failures:
-    """The last resort: logs an unexpected error (a bug) without values, and reports it in the common format."""
+    """The outermost handler: logs an unexpected error (a bug) without values, and reports it in the common format."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -173,13 +173,13 @@ class Failures:
         """Pass a request on, and report its failure."""
         started = False
 
-        async def sent(message: Message) -> None:
+        async def send_on(message: Message) -> None:
             nonlocal started
             started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, sent)
+            await self._app(scope, receive, send_on)
         except Exception as error:  # do not raise: the server would log its text, which may quote memories
             log.error("gateway.failed", path=scope["path"], error=type(error).__name__, exception=where_raised(error))
             if not started:
@@ -187,14 +187,14 @@ class Failures:
 
 
 class Guard:
-    """Checks each request's token before its body is read; without tokens, checks that it comes from this machine."""
+    """Checks each request's token before its body; without tokens, checks that the request comes from this machine."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens) -> None:
         self._app = app
         self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with the name of its host, or refuse it."""
+        """Pass a request on with its host's name, or refuse it."""
         if scope["type"] != "http" or scope["path"] in OPEN_PATHS:
             await self._app(scope, receive, send)
             return
@@ -202,7 +202,7 @@ class Guard:
         refusal = self._refusal(request)
         if refusal is not None:
             response = problem_response(refusal)
-            response.headers["Connection"] = "close"  # do not wait for its body
+            response.headers["Connection"] = "close"  # do not wait for the body
             await response(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -220,7 +220,7 @@ class Guard:
                 )
             request.scope["host"] = host
             return None
-        # A page in a browser on this machine can send requests here too; its Origin header reveals it.
+        # A web page in a browser on this machine can send requests here too; its Origin header reveals it.
         if "origin" in request.headers or not is_loopback(_without_port(request.headers.get("host", ""))):
             return Refusal(
                 403,
@@ -234,7 +234,7 @@ class Guard:
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether a name or address is this machine's loopback."""
+    """Return whether a name or address is a loopback address."""
     if name == "localhost":
         return True
     try:

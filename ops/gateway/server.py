@@ -1,7 +1,7 @@
 """The gateway's process: serves until a signal stops it, and leaves every run resumable.
 
-A connection costs its peer nothing, and each host needs one. So the gateway closes connections whose requests stay
-unfinished, and at its limit the oldest connection without a known host.
+A client can open connections at no cost, and each host needs one. So the gateway closes connections whose requests stay
+incomplete, and at its limit the oldest connection without a known host.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from cogitate.ops.gateway.app import make_app
 from cogitate.ops.gateway.edge import VARIABLE, Tokens, is_loopback
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 
-MOST = 500  # connections, if the process may open so many files
-HEADERS = 10.0  # seconds from the first byte of a request, or from the connection, to the end of its headers
-BODY = 60.0  # seconds from there to the end of its body
+MOST = 500  # the most connections, if the process may open so many files
+HEADERS = 10.0  # seconds from the connection, or from the first byte of a request, to the end of the headers
+BODY = 60.0  # seconds from the end of the headers to the end of the body
 
 
 def most_connections() -> int:
-    """Return the most connections, leaving open files for runs, their server and their logs."""
+    """Return the most connections, which leave enough open files for runs, their server and their logs."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if soft == resource.RLIM_INFINITY else max(1, min(MOST, soft // 2))
 
 
 class BoundedConnection(H11Protocol):
-    """A connection whose requests arrive in time, or that is closed."""
+    """A connection that is closed if a request does not arrive in time."""
 
     most = most_connections()
     headers_within = HEADERS
@@ -44,7 +44,7 @@ class BoundedConnection(H11Protocol):
         super().__init__(*args, **kwargs)
         self.since = self.loop.time()  # start of its last request, or of the connection
         self._arriving: asyncio.TimerHandle | None = None  # deadline for the arrival of a request
-        self._has_headers = False  # of the arriving request
+        self._has_headers = False  # whether the headers of the arriving request are complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection; at the limit, close the least useful one."""
@@ -57,12 +57,12 @@ class BoundedConnection(H11Protocol):
 
     @property
     def is_known(self) -> bool:
-        """Return whether its last request came from a known host."""
+        """Return whether the last request came from a known host."""
         return self.scope is not None and "host" in self.scope
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a host waits for an answer on it."""
+        """Return whether a host waits for an answer on this connection."""
         return self.is_known and self.cycle is not None and not self.cycle.response_complete
 
     def drop(self) -> None:
@@ -88,12 +88,12 @@ class BoundedConnection(H11Protocol):
             if not self._has_headers:
                 self._has_headers = True
                 self._allow(self.body_within)
-        else:  # it is here
+        else:  # the request is complete
             self._has_headers = False
             self._end_wait()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse invalid HTTP; after the start of a response, end the connection."""
+        """Refuse invalid HTTP; if a response has begun, close the connection."""
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:
@@ -110,7 +110,7 @@ class BoundedConnection(H11Protocol):
 
 
 IDLE = 75  # seconds that an idle connection stays open, for hosts with rare ticks
-LEAVING = 10  # seconds for requests in flight at the gateway's end
+LEAVING = 10  # seconds that requests in flight have at the gateway's end
 
 
 def serve(settings: Settings, tokens: Tokens, *, address: str, port: int, started: Callable[[str], None]) -> None:
@@ -120,7 +120,7 @@ def serve(settings: Settings, tokens: Tokens, *, address: str, port: int, starte
         started: called with the gateway's URL once it serves.
 
     Raises:
-        ConfigurationError: for an address beyond this machine without tokens, or one that cannot be bound.
+        ConfigurationError: for a non-loopback address without tokens, or an address that cannot be bound.
     """
     if not tokens and not is_loopback(address):
         raise ConfigurationError(
@@ -151,7 +151,7 @@ def config_of(app: FastAPI, connection: type[BoundedConnection] = BoundedConnect
 
 
 class _Server(uvicorn.Server):
-    """A server that ends event streams and waits before its shutdown."""
+    """A server that ends event streams and waiting requests before its shutdown."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI, table: HostTable, started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -166,7 +166,7 @@ class _Server(uvicorn.Server):
             self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End streams and waits, then the server."""
+        """End event streams and waiting requests, then the server."""
         self._app.state.closing.set()
         self._table.interrupt()
         await super().shutdown(sockets)
@@ -176,7 +176,7 @@ def _bound(address: str, port: int) -> socket.socket:
     """Return a listening socket.
 
     Raises:
-        ConfigurationError: when it cannot.
+        ConfigurationError: when the address cannot be bound.
     """
     try:
         family, *_, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]

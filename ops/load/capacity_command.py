@@ -33,7 +33,7 @@ from cogitate.ops.load.run import LoadTest, load_settings
 from cogitate.ops.report.html_page import write_page
 from cogitate.ops.signals import interruptible
 
-SLOW = 2.0  # a test that takes this many times its planned duration is stopped, and its load breaks
+SLOW = 2.0  # a test that takes this many times its planned duration is stopped, and its load counts as breaking
 
 
 def capacity(
@@ -63,10 +63,10 @@ def capacity(
         int | None, typer.Option("--minutes", metavar="M", min=60, help="Game minutes to measure (default 240).")
     ] = None,
     probe_seconds: Annotated[
-        float | None, typer.Option("--probe-seconds", metavar="S", min=1, help="The longest that one load may take.")
+        float | None, typer.Option("--probe-seconds", metavar="S", min=1, help="The most time that one load may take.")
     ] = None,
     past_knee: Annotated[
-        bool, typer.Option("--past-knee", help="Measure on to --up-to, for the chart; this takes long.")
+        bool, typer.Option("--past-knee", help="Continue to --up-to, for the chart; this takes long.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The report to write (default capacity.html).")
@@ -93,7 +93,7 @@ def capacity(
 
 
 def _most(agents: int | None, raised: list[str] | None) -> float:
-    """Return the default of the highest load, for which the town has enough agents."""
+    """Return the default for the highest load, bounded by the town's number of agents."""
     if raised and "agents" not in raised:
         return USUAL_MOST
     return min(USUAL_MOST, MOST_AGENTS / (agents or LoadSearchPlan.agents))
@@ -104,7 +104,7 @@ def search_plan(levels: list[str], **given: Any) -> LoadSearchPlan:
 
     Args:
         levels: texts such as "late_share<=0.1"; empty: the defaults.
-        given: its other fields; None: the default.
+        given: the plan's other fields; None: the default.
 
     Raises:
         ConfigurationError: when a level names no figure, or a field is invalid.
@@ -139,10 +139,10 @@ class _Prober:
                 adaptive_latency=False,  # jobs refused as too slow would hide late ones
             )
             self._test = LoadTest(profile, settings, longest=longest)
-            found = self._test.run()
+            figures = self._test.run()
         if self.stopped:
             raise KeyboardInterrupt
-        return {**found, "longest": longest}
+        return {**figures, "longest": longest}
 
     def stop(self) -> None:
         """End the current test and the search."""
@@ -170,10 +170,10 @@ def _search(plan: LoadSearchPlan, *, workers: int, probe_seconds: float | None, 
     knee_page(search, knees).write(path)
     chart = path.with_suffix(".svg")
     write_page(document(knee_chart(search, knees)), chart)
-    said = Terminal(stderr=as_json)
+    out_console = Terminal(stderr=as_json)
     for line in answer_lines(search, knees):
-        said.print(line)
-    said.print(f"wrote {path} and {chart}")
+        out_console.print(line)
+    out_console.print(f"wrote {path} and {chart}")
     if as_json:
         print(json.dumps({**knee_json(search, knees), "out": str(path), "chart": str(chart)}), flush=True)
     return 0

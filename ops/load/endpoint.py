@@ -1,7 +1,7 @@
-"""The stand-in endpoint of a load test in a separate process, so that its cost does not count as the host's.
+"""The stand-in endpoint of a load test in a separate process, so that its work does not count as the host's.
 
-The parent writes a line of JSON for each change of behaviour (fields of `cogitate.ops.fake_llm.server.Options`). The
-first line that the child writes is its URL. When the parent ends, the child's input closes and the child ends too.
+The child first writes a line with its URL. The parent writes a line of JSON for each change of behaviour (fields of
+`cogitate.ops.fake_llm.server.Options`). When the parent ends, the child's input closes and the child ends too.
 """
 
 from __future__ import annotations

@@ -30,16 +30,16 @@ PATIENCE = 10.0  # seconds for the stand-in to answer
 
 
 class SpentTokens(NamedTuple):
-    """The tokens of a whole test, its warm-up included."""
+    """The tokens of a whole test, including its warm-up."""
 
     charged: int
-    served: int | None  # by the stand-in; None: an endpoint of the user's own
-    unreported: int  # of those charged, by estimate: the endpoint reported no usage
-    usd_micros: int = 0  # the price of those charged, in millionths of a dollar
+    served: int | None  # by the stand-in; None: the endpoint is the user's
+    unreported: int  # charged tokens that are estimates, since the endpoint reported no usage
+    usd_micros: int = 0  # the price of the charged tokens, in millionths of a dollar
 
 
 def unreported_tokens(client: Redis) -> int:
-    """Return the estimated tokens of all calls so far without usage, those of earlier tests on the server included."""
+    """Return the estimated tokens of all calls so far without usage, including earlier tests on the server."""
     return sum(one.estimated for one in endpoint_vitals(client))
 
 
@@ -71,14 +71,14 @@ def evidence_share(streams: Iterable[Stream], since: int) -> float | None:
 
     It measures coverage, not the quality of conclusions.
     """
-    experienced = looked_at = 0
+    experienced = cited = 0
     for stream in streams:
         entries = stream.entries.values()
-        own = {entry.number for entry in entries if entry.type in EXPERIENCED and entry.minute >= since}
-        named = {number for entry in entries if entry.type == "reflection" for number in entry.evidence}
-        experienced += len(own)
-        looked_at += len(own & named)
-    return round(looked_at / experienced, 4) if experienced else None
+        experiences = {entry.number for entry in entries if entry.type in EXPERIENCED and entry.minute >= since}
+        evidence = {number for entry in entries if entry.type == "reflection" for number in entry.evidence}
+        experienced += len(experiences)
+        cited += len(experiences & evidence)
+    return round(cited / experienced, 4) if experienced else None
 
 
 NOTHING_SPENT = SpentTokens(0, None, 0)
@@ -89,17 +89,17 @@ class TickFigures(msgspec.Struct, kw_only=True):
 
     tick: int
     minute: int  # game time
-    at: float  # seconds since the first
+    at: float  # seconds since the first tick
     host: float  # seconds of the host's own work
     ended: int = 0  # jobs for workers
     late: int = 0
-    failed: int = 0  # or dead
-    reflected: int = 0  # reflections that ended, refused ones included
-    thought: int = 0  # answered by a model
-    plans: int = 0  # of those that ended
+    failed: int = 0  # failed or dead
+    reflected: int = 0  # reflections that ended, including refused ones
+    thought: int = 0  # reflections answered by a model
+    plans: int = 0  # ended jobs of kind plan
     late_plans: int = 0
     tokens: int = 0  # of all attempts whose usage is known at the tick
-    cadence: float = 1.0  # after the tick, share of the usual
+    cadence: float = 1.0  # after the tick, as a share of the usual
     queue: int | None = None  # age in ticks of the oldest waiting or running job; None: not read
     behind: float = 0.0  # ticks that the host is behind the pace
     sources: Counter[str] = msgspec.field(default_factory=Counter)
@@ -123,7 +123,7 @@ class LoadRecorder:
         self.reflected: Counter[str] = Counter()  # owners whose reflection ended
         self.postponed = 0
         self.refused = 0
-        self.held: set[str] = set()  # owners postponed whose reflection was not requested since
+        self.held: set[str] = set()  # owners whose reflection was postponed and not requested since
         self._cadence = 1.0
 
     def committed(self, tick: int, minute: int, outcome: FinishedTick, at: float, host: float) -> TickFigures:
@@ -181,17 +181,17 @@ def figures(
         open_reflections: reflections that are open at the end.
         waiting: owners that the throttle holds back at the end.
         interval: game minutes between two steps of the controller.
-        evidence: share of the experiences that reflections cite.
-        spent: tokens of the whole test.
+        evidence: the share of experiences that reflections cite.
+        spent: the tokens of the whole test.
     """
     rows = [row for row in recorder.rows if row.minute >= profile.begin]
     phases = {}
     for number, (start, phase) in enumerate(profile.starts()):
-        own = [row for row in rows if profile.at(row.minute)[0] == number]
-        phases[phase.name] = _shares(own) | {
-            "ticks": len(own),
-            "seconds": _seconds(own),
-            "cadence": own[-1].cadence if own else None,
+        in_phase = [row for row in rows if profile.at(row.minute)[0] == number]
+        phases[phase.name] = _shares(in_phase) | {
+            "ticks": len(in_phase),
+            "seconds": _seconds(in_phase),
+            "cadence": in_phase[-1].cadence if in_phase else None,
             "reversals": _reversals(recorder.steps, start, start + phase.minutes),
         }
     lost = sum(recorder.asked.values()) - sum(recorder.reflected.values()) - open_reflections
@@ -230,7 +230,7 @@ def _is_warm(profile: LoadProfile, rows: Sequence[TickFigures], interval: int) -
 
 
 def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
-    """Return the figures that phases and the test have in common."""
+    """Return the figures that both a phase and the whole test have."""
     ended, plans = sum(row.ended for row in rows), sum(row.plans for row in rows)
     sources = sum((row.sources for row in rows), Counter[str]())
     queue = [row.queue for row in rows if row.queue is not None]
@@ -253,14 +253,15 @@ def _shares(rows: Sequence[TickFigures]) -> dict[str, Any]:
 
 
 def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[str, int | None]:
-    """Return the controller's intervals until the cadence was halved, and until it was back to 1.
+    """Return the number of the controller's intervals until the cadence had halved, and until it was back at 1.
 
-    Halved means half of its value at the start of the disturbance. The second is 0 if the cadence never fell.
+    It has halved at half of its value at the start of the disturbance. The second number counts from the end of the
+    disturbance, and is 0 if the cadence never fell.
     """
-    found = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
-    if not found:
+    disturbed = {start: phase for start, phase in profile.starts() if phase.name == profile.disturbed}
+    if not disturbed:
         return {"intervals_to_half": None, "intervals_to_base": None}
-    ((start, phase),) = found.items()
+    ((start, phase),) = disturbed.items()
     end = start + phase.minutes
     before = next((step.factor for step in reversed(steps) if step.minute <= start), FULL)
     halved = next((step.minute for step in steps if step.minute > start and step.factor <= before // 2), None)
@@ -285,8 +286,8 @@ def _effect(profile: LoadProfile, steps: Sequence[Step], interval: int) -> dict[
 
 def _reversals(steps: Sequence[Step], start: int, end: int) -> int:
     """Return the number of reversals of the cadence within a phase."""
-    ways = [step.factor > step.before for step in steps if start < step.minute <= end]
-    return sum(one != other for one, other in pairwise(ways))
+    rises = [step.factor > step.before for step in steps if start < step.minute <= end]
+    return sum(one != other for one, other in pairwise(rises))
 
 
 def _seconds(rows: Sequence[TickFigures]) -> float:
@@ -317,29 +318,32 @@ class Expectation(NamedTuple):
 
 
 def parse(text: str, option: str = "--assert") -> Expectation:
-    """Parse an assertion, given as this option of the command.
+    """Parse an assertion.
+
+    Args:
+        option: the option that gave it, for the error.
 
     Raises:
         ConfigurationError: when the text is not an assertion.
     """
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise ConfigurationError(
             f"{option} {text[:80]!r}: write a figure, one of {' '.join(_COMPARISONS)} and a number, "
             'such as "late_share<0.05"'
         )
-    return Expectation(found[1], found[2], float(found[3]))
+    return Expectation(match[1], match[2], float(match[3]))
 
 
 def numbers(figures: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
-    """Return the figures by name, those of phases as "outage.late_share"; None without a value."""
-    found: dict[str, float | None] = {}
+    """Return the figures by name, with those of phases as "outage.late_share"; None for a figure without a value."""
+    flat: dict[str, float | None] = {}
     for name, value in figures.items():
         if isinstance(value, dict):
-            found |= numbers(value, f"{prefix}{name}." if name not in ("phases",) else prefix)
+            flat |= numbers(value, f"{prefix}{name}." if name != "phases" else prefix)
         elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-            found[prefix + name] = value
-    return found
+            flat[prefix + name] = value
+    return flat
 
 
 def check_names(expected: list[Expectation], known: Mapping[str, object], option: str = "--assert") -> None:

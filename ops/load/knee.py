@@ -18,7 +18,7 @@ from cogitate.scheduler.config.settings import ConfigurationError
 RAISED = ("agents", "cadence", "latency")
 LEVELS = ("late_share<=0.1", "behind_most<=5", "queue_age_most<=15")
 MEASURED = "measured"  # the phase whose figures count
-USUAL_MOST = 40.0
+USUAL_MOST = 40.0  # the default for the highest load, as a factor
 CLOSE = 1.25  # the search ends when the ratio of a breaking to a holding load is at most this
 
 
@@ -71,8 +71,8 @@ class Probe:
     agents: int
     controller: bool
     figures: Mapping[str, Any]  # of the measured phase
-    evidence: float | None  # share of the experiences
-    cadence: float | None  # minimum within the test
+    evidence: float | None  # share of experiences that reflections cite
+    cadence: float | None  # minimum during the test
     broken: tuple[str, ...] = ()  # a line for each level that does not hold
 
     @property
@@ -106,7 +106,7 @@ class LoadSearchPlan:
             )
 
     def profile(self, factor: float) -> LoadProfile:
-        """Return the profile of a load; at 1 it is what the plan begins with."""
+        """Return the profile of a load; factor 1 is the load with which the plan begins."""
         profile = LoadProfile(
             name="find",
             about="one load",
@@ -156,43 +156,43 @@ class LoadSearch:
 
     def run(self) -> dict[bool, Knee]:
         """Return the knee with the controller on (True) and off (False)."""
-        found = {on: self._knee(on) for on in (False, True)}
-        at = found[True].holds
+        knees = {on: self._knee(on) for on in (False, True)}
+        at = knees[True].holds
         if at is not None:
-            self.probe(at, False)  # the cost of throttling there
+            self.probe(at, False)  # for the cost of throttling at this load
         if self.plan.past_knee:
-            for on, knee in found.items():
+            for on, knee in knees.items():
                 for factor in doublings(self.plan.most):
                     if knee.breaks is not None and factor > knee.breaks:
                         self.probe(factor, on)
-        return found
+        return knees
 
     def _knee(self, controller: bool) -> Knee:
         return knee_of(lambda factor: self.probe(factor, controller).holds, self.plan.most, self.plan.close)
 
     def probe(self, factor: float, controller: bool) -> Probe:
-        """Return the probe of a load, measured at most once."""
-        made = self._probes.get((factor, controller))
-        if made is None:
+        """Return the probe of a load, which is measured once."""
+        probe = self._probes.get((factor, controller))
+        if probe is None:
             profile = self.plan.profile(factor)
-            found = self._measure(profile, controller)
-            measured = found["phases"][MEASURED]
+            figures = self._measure(profile, controller)
+            measured = figures["phases"][MEASURED]
             known = {name: value for name, value in measured.items() if value is not None}
             broken = failures([level for level in self.plan.levels if level.name in known], known)
-            if found["ticks"] < profile.minutes_measured // profile.minutes_per_tick:
-                broken.append(f"it took more than {found['longest']:.0f} s")
-            made = Probe(
+            if figures["ticks"] < profile.minutes_measured // profile.minutes_per_tick:
+                broken.append(f"it took more than {figures['longest']:.0f} s")
+            probe = Probe(
                 factor=factor,
                 agents=profile.agents,
                 controller=controller,
                 figures=measured,
                 broken=tuple(broken),
-                evidence=found["evidence_share"],
-                cadence=found["cadence_least"],
+                evidence=figures["evidence_share"],
+                cadence=figures["cadence_least"],
             )
-            self._probes[factor, controller] = made
-            self._tell(made)
-        return made
+            self._probes[factor, controller] = probe
+            self._tell(probe)
+        return probe
 
     def probes(self, controller: bool) -> list[Probe]:
         """Return the probes with the controller on or off, by ascending load."""
@@ -204,7 +204,7 @@ _COST = (("reflections", "reflections"), ("reflections by a model", "reflections
 
 
 def answer_lines(search: LoadSearch, knees: Mapping[bool, Knee]) -> list[str]:
-    """Return the result: the knee with the controller off and on, and the cost of throttling at the latter."""
+    """Return the result: the knees with the controller off and on, and the cost of throttling at the second."""
     lines = []
     for on, knee in knees.items():
         if knee.holds is None:
@@ -261,7 +261,7 @@ def knee_json(search: LoadSearch, knees: Mapping[bool, Knee]) -> dict[str, Any]:
 
 
 def knee_chart(search: LoadSearch, knees: Mapping[bool, Knee]) -> Markup:
-    """Draw late share and cadence over the load, doubled from mark to mark, and the knees."""
+    """Draw late share and cadence over the load, and the knees; the load doubles from mark to mark."""
     off, on = search.probes(False), search.probes(True)
     tried = [math.log2(probe.factor) for probe in (*off, *on)]
     agents = "agents" in search.plan.raised
@@ -292,7 +292,7 @@ def knee_chart(search: LoadSearch, knees: Mapping[bool, Knee]) -> Markup:
 
 
 def _points(probes: Sequence[Probe], name: str) -> list[tuple[float, float]]:
-    """Return a figure over the load, except for loads that were stopped before any job ended."""
+    """Return a figure over the load, except for tests that were stopped before any job ended."""
     return [(math.log2(one.factor), one.figures[name]) for one in probes if one.figures[name] is not None]
 
 
@@ -301,7 +301,7 @@ def knee_page(search: LoadSearch, knees: Mapping[bool, Knee]) -> Page:
     plan = search.plan
     page = Page("Highest load", f"from {plan.text(1)} to {plan.text(plan.most)}, {plan.tick_rate:g} ticks a second")
     levels = ", ".join(level.text() for level in plan.levels)
-    answer = [*answer_lines(search, knees), f"A load holds where {levels}."]
+    answer = [*answer_lines(search, knees), f"A load holds if {levels}."]
     page.sections.append(Section("Answer", answer, charts=[knee_chart(search, knees)]))
     head = (
         "load",
@@ -314,7 +314,7 @@ def knee_page(search: LoadSearch, knees: Mapping[bool, Knee]) -> Page:
         "reflections",
         "by a model",
         "tokens",
-        "experiences looked at",
+        "experiences cited",
         "broken",
     )
     rows: list[list[Cell]] = [
@@ -337,8 +337,8 @@ def knee_page(search: LoadSearch, knees: Mapping[bool, Knee]) -> Page:
     ]
     page.sections.append(Section("Probes", tables=[ReportTable(head, rows, "Each probe is a separate run")]))
     page.footer = (
-        "Real workers, a real server and real HTTP on one machine, of which other programs take their share: another "
-        "search may find another knee. Loads below one that holds are taken to hold."
+        "Real workers, a real server and real HTTP on one machine, which other programs use too: another search may "
+        "find another knee. Loads below one that holds are assumed to hold."
     )
     return page
 
@@ -346,8 +346,8 @@ def knee_page(search: LoadSearch, knees: Mapping[bool, Knee]) -> Page:
 def probe_line(search: LoadSearch, probe: Probe) -> str:
     """Return a probe as one line."""
     late = probe.figures["late_share"]
-    said = f"late {100 * late:.1f}%" if late is not None else "no job ended"
-    facts = [said, f"{probe.figures['behind_most']:g} ticks behind"]
+    lateness = f"late {100 * late:.1f}%" if late is not None else "no job ended"
+    facts = [lateness, f"{probe.figures['behind_most']:g} ticks behind"]
     facts.append(f"oldest job {probe.figures['queue_age_most'] or 0} ticks")
     if probe.controller:
         facts.append(f"cadence {probe.figures['cadence'] or 0:g}")
@@ -361,7 +361,7 @@ def _why(search: LoadSearch, knee: Knee, on: bool) -> str:
 
 
 def _costs(on: Probe, off: Probe) -> list[tuple[str, str, str]]:
-    """Return the controller's effects: name, value with it, value without it."""
+    """Return the controller's effects as (name, value with it, value without it)."""
     rows = [(name, figure(on.figures[key]), figure(off.figures[key])) for name, key in _COST]
     share = ["–" if one.evidence is None else f"{100 * one.evidence:.1f}%" for one in (on, off)]
-    return [*rows, ("experiences that a reflection rests on", share[0], share[1])]
+    return [*rows, ("experiences that reflections cite", share[0], share[1])]

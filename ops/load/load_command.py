@@ -64,14 +64,14 @@ def load(
     ] = None,
     spread: Annotated[
         int | None,
-        typer.Option("--spread", metavar="M", min=0, max=240, help="Game minutes over which all plan; 0: at one tick."),
+        typer.Option("--spread", metavar="M", min=0, max=240, help="Game minutes over which agents plan; 0: one tick."),
     ] = None,
     latency: Annotated[
         float | None, typer.Option("--latency", metavar="SECONDS", min=0, help="The latency of an answer.")
     ] = None,
     error_rate: Annotated[
         float | None,
-        typer.Option("--error-rate", min=0, max=1, help="Share of requests answered by 503 in every phase."),
+        typer.Option("--error-rate", min=0, max=1, help="Share of requests that get a 503 in every phase."),
     ] = None,
     workers: Annotated[int, typer.Option("--workers", metavar="W", min=1, help="Worker processes.")] = 2,
     against: Annotated[
@@ -103,9 +103,9 @@ def load(
 ) -> int:
     """Load-test a town with its own server and workers, and a stand-in for a model that fails as the profile says.
 
-    This writes one HTML report. The exit code is 1 when an assertion does not hold, 2 when one names no figure. Without
-    --data-dir the run is deleted afterwards; with --from-run it names the folder of that run. --sweep tests each value
-    in a separate run; assertions apply to each run, and a limit is divided equally among the runs.
+    This writes one HTML report. The exit code is 1 when an assertion does not hold, 2 when one names an unknown figure.
+    Without --data-dir the run is deleted afterwards; with --from-run, --data-dir names the folder of that run. --sweep
+    tests each value in a separate run; assertions apply to each run, and a limit is divided equally among the runs.
     """
     logs.configure(options.verbose)
     chosen = _profile(profile, demand, from_run, options.data_dir)
@@ -172,10 +172,10 @@ class _Tester:
         """Run a test and check the assertions.
 
         Args:
-            name: of one test among several: of its folder and before its messages.
+            name: names one test among several, in its folder and its messages.
 
         Returns:
-            Its figures, or None if the user stopped it before the first tick.
+            The figures, or None if the user stopped the test before the first tick.
         """
         settings = load_settings(profile, self._folder / name, workers=self._workers, **self._settings)
         view = LoadView(profile, self.console)
@@ -184,32 +184,32 @@ class _Tester:
             self.console.print(line)
         try:
             with self._interruption.softened(test.stop), view.drawn():
-                found = test.run()
+                figures = test.run()
         except KeyboardInterrupt:
             return None
         self.rows = test.recorder.rows
-        before = f"{name}: " if name else ""
-        if not found["warm"]:
+        prefix = f"{name}: " if name else ""
+        if not figures["warm"]:
             self.console.print(
-                f"{before}{profile.phases[0].name} began before the run was warm: jobs were late or failed, or the "
+                f"{prefix}{profile.phases[0].name} began before the run was warm: jobs were late or failed, or the "
                 "cadence was slower, in the interval before it; try fewer agents or a lower --tick-rate"
             )
-        self.broken += [before + line for line in failures(self._asserted, numbers(found))]
-        return found
+        self.broken += [prefix + line for line in failures(self._asserted, numbers(figures))]
+        return figures
 
     def stopped(self, profile: LoadProfile) -> bool:
         """Return whether the last test ended before its last tick."""
         return len(self.rows) < profile.ticks
 
     def stopped_at(self, profile: LoadProfile) -> str:
-        """Return what the figures of a test that the user stopped cover; "" if it ran to its end."""
+        """Return the part that the figures cover, if the user stopped the test; "" if it ran to its end."""
         if not self.stopped(profile):
             return ""
         return f"stopped after {len(self.rows):,} of {profile.ticks:,} ticks: the figures cover these only"
 
     @property
     def signalled(self) -> int:
-        """Return the exit code after the user's interruption."""
+        """Return the exit code of an interrupted test."""
         return self._interruption.exit_code
 
     def print_broken(self) -> None:
@@ -219,29 +219,29 @@ class _Tester:
 
 def _single(tester: _Tester, profile: LoadProfile, limit_tokens: int | None, path: Path, as_json: bool) -> int:
     """Run one test, write its report, and return the exit code."""
-    found = tester.run(profile)
-    if found is None:
+    result = tester.run(profile)
+    if result is None:
         return tester.signalled
     partial = tester.stopped_at(profile)
-    load_page(profile, tester.rows, found, tester.broken, limit_tokens, partial).write(path)
-    said = Terminal(stderr=as_json)
+    load_page(profile, tester.rows, result, tester.broken, limit_tokens, partial).write(path)
+    console = Terminal(stderr=as_json)
     if partial:
-        said.print(partial)
-    for name, value in numbers(found).items():
+        console.print(partial)
+    for name, value in numbers(result).items():
         if "." not in name:
-            said.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}")
-    said.print(f"wrote {path}")
+            console.print(f"{name:<20} {'-' if value is None else f'{value:,g}'}")
+    console.print(f"wrote {path}")
     tester.print_broken()
     if as_json:
-        told = {"complete": not partial, "out": str(path), "failed_asserts": tester.broken}
-        print(json.dumps({**found, **told}), flush=True)
+        about = {"complete": not partial, "out": str(path), "failed_asserts": tester.broken}
+        print(json.dumps({**result, **about}), flush=True)
     return tester.exit_code or (tester.signalled if partial else 0)
 
 
 def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_json: bool) -> int:
-    """Run a test at each value, write their report, and return the exit code.
+    """Run a test at each value, write the report, and return the exit code.
 
-    After an interruption it reports the values that were tested to their end.
+    After an interruption, it reports the values whose tests ran to their end.
     """
     measured: list[Measured] = []
     for value in sweep.values:
@@ -254,15 +254,15 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
         return tester.signalled
     result = SweepResult(sweep, sweep.usual(profile), measured)
     result.page(profile).write(path)
-    said = Terminal(stderr=as_json)
+    console = Terminal(stderr=as_json)
     table = Table(sweep.parameter, box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for heading, _ in COLUMNS:
         table.add_column(heading, justify="right")
     for row in result.rows():
         table.add_row(*row)
-    said.print(table)
+    console.print(table)
     for line in (result.about(profile), *result.lines(), f"wrote {path}"):
-        said.print(line)
+        console.print(line)
     tester.print_broken()
     if as_json:
         print(json.dumps({**result.json(), "out": str(path), "failed_asserts": tester.broken}), flush=True)
@@ -270,7 +270,7 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
 
 
 def _fit(profile: LoadProfile, settings: Settings) -> list[str]:
-    """Return how the model's latency fits the ticks of the first phase."""
+    """Return lines that compare the model's latency with the ticks of the first phase."""
     first = profile.phases[0]
     rate = profile.tick_rate * first.speed
     usual = {DEFAULT: first.latency + first.jitter / 2} if settings.base_url is None else {}
@@ -298,7 +298,7 @@ def _own_endpoint(
     limit_tokens: int | None,
     faulty: bool,
 ) -> dict[str, Any]:
-    """Return the settings of the user's endpoint, which cannot fail on request and may cost money."""
+    """Return the settings of the user's endpoint, if any; it cannot fail on request, and may cost money."""
     limits = {"limit_usd": limit_usd, "limit_tokens": limit_tokens}
     given = {name: value for name, value in limits.items() if value is not None}
     if against is None:
@@ -315,7 +315,7 @@ def _own_endpoint(
     return given | {"base_url": against} | ({} if model is None else {"model": model})
 
 
-NEWEST = 30  # ticks that shares cover
+NEWEST = 30  # the number of newest ticks that the display covers
 
 
 class LoadView:

@@ -44,7 +44,7 @@ def load_page(
         found: the figures of the test.
         asserted: a line for each assertion that does not hold.
         limit: the run's limit in tokens, if the user gave one.
-        partial: what the figures cover, if the user stopped the test.
+        partial: the part that the figures cover, if the user stopped the test.
     """
     page = Page(f"Load test: {profile.name}", f"{profile.about}; {profile.agents:,} agents, {len(rows):,} ticks")
     facts = [(name, "–" if found[key] is None else figure(float(found[key]))) for name, key in _GLANCE]
@@ -55,7 +55,7 @@ def load_page(
         page.sections.append(Section("Over game time", charts=_charts(profile, rows, limit)))
     page.sections.append(Section("Phases", tables=[_phases(profile), _by_phase(found)]))
     page.footer = (
-        "Real workers, a real server and real HTTP on one machine: times are of this machine and of what else it did."
+        "Real workers, a real server and real HTTP on one machine: times depend on this machine and its other load."
     )
     return page
 
@@ -85,7 +85,7 @@ def _charts(profile: LoadProfile, rows: Sequence[TickFigures], limit: int | None
     parts = [(name, [float(sum(row.sources[name] for row in group)) for group in groups]) for name in names]
     near = float(limit) if limit is not None and limit <= 3 * max(1, spent) else None
     return [
-        lines("Queue age", "ticks since the oldest job that waits was enqueued", Series("age", queue)),
+        lines("Queue age", "ticks since the oldest waiting job was enqueued", Series("age", queue)),
         lines("Cadence of reflections", "share of the usual", Series("cadence", cadence, step=True), top=1.0),
         lines(
             "Late and failed",

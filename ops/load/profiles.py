@@ -1,7 +1,7 @@
 """Profiles of load tests: sequences of phases, built in, recorded, or from the journal of an earlier run.
 
-A profile is data. It sets the length of each phase, the number of agents, how often they reflect, the tick rate, and
-the behaviour of the stand-in endpoint.
+A profile is data. It sets the length of each phase, the number of agents, the frequency of their reflections, the tick
+rate, and the behaviour of the stand-in endpoint.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Phase:
     minutes: int  # of game time
     agents: float = 1.0  # share of all agents
     cadence: float | None = None  # pinned share of the usual cadence of reflections; None: the controller decides
-    speed: float = 1.0  # of the profile's ticks per second
+    speed: float = 1.0  # factor on the profile's ticks per second
     latency: float = 0.05  # seconds until the endpoint answers
     jitter: float = 0.05  # the most further seconds
-    faults: Mapping[str, float] = field(default_factory=dict)  # share of requests that fail so: ops/fake_llm/faults.py
-    requests_per_minute: int | None = None  # that the endpoint allows
+    faults: Mapping[str, float] = field(default_factory=dict)  # fault (ops/fake_llm/faults.py) -> share of requests
+    requests_per_minute: int | None = None  # limit of the endpoint; None: no limit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +52,13 @@ class LoadProfile:
     tick_rate: float = 4.0  # ticks per second
     minutes_per_tick: int = 5
     start_minute: int = 5 * HOUR  # game time of tick 0: all agents plan an hour later
-    warm_up: int = 3 * HOUR  # game minutes before the first phase, under its load; no figure of a phase counts them
+    warm_up: int = 3 * HOUR  # game minutes before the first phase, under its load; figures of phases exclude them
     throttle_interval: int = HOUR  # game minutes between two steps of the controller
     reflection_interval: int = 2 * HOUR  # game minutes
     act_interval: int = HOUR  # game minutes between two choices of an agent
     latency: Mapping[str, int] = field(default_factory=dict)  # ticks until a result is due, by kind
     spread: int | None = None  # game minutes over which agents plan; None: by their number, as in any run
-    wait: float = 0.0  # seconds that a boundary waits for due results
+    wait: float = 0.0  # the most seconds that a boundary waits for due results
     disturbed: str = ""  # the phase whose effect on the cadence is measured
     demand: Sequence[Demanded] = ()  # recorded demand, by game minute
 
@@ -88,14 +88,14 @@ class LoadProfile:
 
     def starts(self) -> list[tuple[int, Phase]]:
         """Return the phases with the game minute at which each begins."""
-        found, minute = [], self.begin
+        starts, minute = [], self.begin
         for phase in self.phases:
-            found.append((minute, phase))
+            starts.append((minute, phase))
             minute += phase.minutes
-        return found
+        return starts
 
     def at(self, minute: int) -> tuple[int, Phase]:
-        """Return the phase at a game minute with its number: the first from the warm-up on, the last after the end."""
+        """Return the number and the phase at a game minute; the first includes the warm-up, the last never ends."""
         number = sum(start <= minute for start, _ in self.starts()) - 1
         return max(0, number), self.phases[max(0, number)]
 
@@ -178,7 +178,7 @@ def profile_of(name: str) -> LoadProfile:
     """Return a built-in profile.
 
     Raises:
-        ConfigurationError: for an unknown profile; the message names all.
+        ConfigurationError: for an unknown profile; the message lists all.
     """
     if name not in PROFILES:
         raise ConfigurationError(f"unknown load profile {name!r}; use one of {', '.join(PROFILES)}")
@@ -188,11 +188,11 @@ def profile_of(name: str) -> LoadProfile:
 def recorded_profile(path: Path) -> LoadProfile:
     """Return the load of a recorded day: a CSV file with `sim_time`, `importance_jobs` and `reflect_jobs`.
 
-    The test requests in each game minute what the recording did: it adds as many observations without a rating, and as
-    many agents reflect. The product's own cadences begin after the day's end.
+    In each game minute, the test adds as many observations without a rating and requests as many reflections as the
+    recording did. The product's own cadences begin after the day's end.
 
     Raises:
-        ConfigurationError: when the file cannot be read as such a table.
+        ConfigurationError: when the file is not such a table.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -232,20 +232,23 @@ def recorded_profile(path: Path) -> LoadProfile:
 
 
 def sorted_demand(demand: Mapping[int, Demanded], first: int) -> list[Demanded]:
-    """Return the demand from a game minute on; earlier demand comes at that minute."""
-    return [Demanded(max(first + 1, minute), one.ratings, one.reflections) for minute, one in sorted(demand.items())]
+    """Return the demand in order of time; demand up to a game minute comes one minute after it."""
+    return [
+        Demanded(max(first + 1, minute), demanded.ratings, demanded.reflections)
+        for minute, demanded in sorted(demand.items())
+    ]
 
 
 MOST_AGENTS = 1000
-_ONCE = ("admitted", "heuristic", "dropped")  # a deferred request recurs
+_ONCE = ("admitted", "heuristic", "dropped")  # decisions to count; a deferred request comes back
 
 
 def run_profile(client: Redis, data_dir: Path, run: str) -> LoadProfile:
     """Return the load of a run.
 
-    The test has one agent for each owner with jobs in the run, and the run's ticks. It requests reflections, and
-    reports observations without ratings, at the same game minutes as the run. The town's agents plan, act as often as
-    the run's settings say, and summarise their conversations.
+    The test has one agent for each owner with jobs in the run, and the same ticks. It requests reflections, and reports
+    observations without ratings, at the same game minutes as the run. The town's agents plan, act as often as the run's
+    settings determine, and summarise their conversations.
 
     Raises:
         RunMissing: if the run does not exist.

@@ -42,7 +42,7 @@ from cogitate.simulation.world import World
 
 RUN = "load"
 INPUT_PRICE, OUTPUT_PRICE = 150_000, 600_000  # of the stand-in model, in micro-dollars per million tokens
-QUEUE_SAMPLES = 150  # micro-dollars of a test
+QUEUE_SAMPLES = 150  # per test
 READY = 90.0  # seconds within which workers must have started
 Watch = Callable[[Phase, TickFigures], None]
 
@@ -52,7 +52,7 @@ class WorkersMissing(CogitateError, RuntimeError):
 
 
 def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings:
-    """Return the settings of a test: only the limits of `over`, and a breaker as fast as the ticks."""
+    """Return the settings of a test, with no limits but those in `over`, and with a breaker as fast as the ticks."""
     fixed: dict[str, Any] = {
         "data_dir": data_dir,
         "redis_url": None,
@@ -93,8 +93,9 @@ def load_settings(profile: LoadProfile, data_dir: Path, **over: Any) -> Settings
 
 
 class GrowingTown(Town):
-    """A town that reports only its first `present` agents. `present` may only grow, since an owner that left a run
-    cannot return. Not for resumed runs.
+    """A town that reports only its first `present` agents, for new runs only.
+
+    `present` may only grow, since an owner that has left a run cannot return.
     """
 
     present = 1
@@ -104,12 +105,12 @@ class GrowingTown(Town):
 
     def step(self, tick: int, minute: int) -> list[Seen]:
         """Advance, and return the observations of the present agents."""
-        here = self.owners()
-        return [seen for seen in super().step(tick, minute) if seen[0] in here]
+        present = self.owners()
+        return [seen for seen in super().step(tick, minute) if seen[0] in present]
 
     def take_effects(self) -> list[Effect]:
-        here = self.owners()
-        return [effect for effect in super().take_effects() if effect.owner in here]
+        present = self.owners()
+        return [effect for effect in super().take_effects() if effect.owner in present]
 
 
 class LoadTest:
@@ -135,7 +136,7 @@ class LoadTest:
         self._queue: int | None = None
         self._loop: TickLoop
         self._world: World
-        self._growing: GrowingTown | None = None  # its agents come phase by phase
+        self._growing: GrowingTown | None = None  # the world, if it is a town
         self._demand = list(profile.demand)
 
     def run(self) -> dict[str, Any]:
@@ -161,9 +162,9 @@ class LoadTest:
             earlier = unreported_tokens(loop.ledger.client)
             drive(loop, world, on_tick=self._turn)
             assert loop.pool is not None, "a load test has workers"
-            loop.pool.stop()  # once they have exited, every call has reported its tokens
-            own = self._endpoint.url if self._endpoint is not None else None
-            spent = spent_tokens(loop.ledger.store, own, earlier)
+            loop.pool.stop()  # once the workers have exited, every call has reported its tokens
+            stand_in = self._endpoint.url if self._endpoint is not None else None
+            spent = spent_tokens(loop.ledger.store, stand_in, earlier)
             return figures(
                 profile,
                 self.recorder,
@@ -175,7 +176,7 @@ class LoadTest:
             )
 
     def stop(self) -> None:
-        """Stop after the current tick, or at once before the first."""
+        """Stop after the current tick; before the first tick, at once."""
         if not self._begun:
             raise KeyboardInterrupt
         self._loop.stop()
@@ -226,7 +227,7 @@ class LoadTest:
         return max(1, round(phase.agents * self.profile.agents))
 
     def _ask(self, demanded: Demanded, tick: Tick) -> None:
-        """Request the recorded jobs of a minute: ratings and reflections, by agents in turn."""
+        """Request the recorded jobs of a minute: ratings and reflections, for one agent after another."""
         owners = sorted(owner for owner in self._world.owners() if owner.startswith("agent:"))
         for n in range(demanded.ratings):
             owner = owners[(tick.number + n) % len(owners)]
@@ -243,7 +244,7 @@ class LoadTest:
 
 
 def wait_for_workers(client: Redis, count: int) -> None:
-    """Wait until all workers listen for messages, since an earlier test would measure their start.
+    """Wait until all workers listen for messages; otherwise the test would measure their start.
 
     Raises:
         WorkersMissing: when they do not start in time.

@@ -24,7 +24,7 @@ COLUMNS = (
     ("failed", "failed_share"),
 )
 """Headings and figures of a value's row."""
-HEADROOM = 1.2  # upper end of the chart, above the base's 1, where its mark stands
+HEADROOM = 1.2  # upper end of the chart, which leaves room for the base's mark above its value of 1
 SHARES = ("evidence_share", "late_share", "failed_share")
 COMPARED = (
     ("tokens", "tokens"),
@@ -32,12 +32,12 @@ COMPARED = (
     ("reflections", "reflections"),
     ("evidence", "evidence_share"),
 )
-"""Names and figures that are stated as a share of the usual value's."""
+"""Names and figures that are compared with those at the usual value."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A parameter of a load test and the values to try, in this order."""
+    """A parameter of a load test, and the values to test in this order."""
 
     parameter: str
     values: tuple[float, ...]
@@ -96,7 +96,7 @@ class SweepResult:
         """Take the tests in the order in which they ran.
 
         Args:
-            usual: the parameter's usual value. If it was not tried, the first test is what others are compared with.
+            usual: the parameter's usual value, the base of comparison; if it was not tested, the first test is.
         """
         self.sweep = sweep
         self.measured = measured
@@ -109,7 +109,7 @@ class SweepResult:
         return None if value is None or not base else round(value / base, 4)
 
     def rows(self) -> list[list[str]]:
-        """Return a row of texts for each value; the usual value, or else the base, is marked."""
+        """Return a row of texts for each value; the base is marked."""
         rows = []
         for one in self.measured:
             mark = f" ({self._mark})" if one is self.base else ""
@@ -127,9 +127,9 @@ class SweepResult:
         return "usual" if self.base.value == self._usual else "base"
 
     def lines(self) -> list[str]:
-        """Return a sentence for each value except the base: what it saves and keeps, and how much is late.
+        """Return a sentence for each value except the base: the shares that it saves and keeps, and the late share.
 
-        After an interruption, the first one names the values that were not tested.
+        After an interruption, the first sentence names the values that were not tested.
         """
         lines = []
         if self.untested:
@@ -138,10 +138,10 @@ class SweepResult:
             if one is self.base:
                 continue
             shares = {name: self.share(one, figure) for name, figure in COMPARED}
-            said = ", ".join(f"{100 * share:.0f}% of the {name}" for name, share in shares.items() if share is not None)
+            text = ", ".join(f"{100 * share:.0f}% of the {name}" for name, share in shares.items() if share is not None)
             late = one.figures["late_share"]
-            said += "" if late is None else f"; {_text('late_share', late)} late"
-            lines.append(f"{self.sweep.parameter} {one.value:g}, compared with {self.base.value:g}: {said}")
+            text += "" if late is None else f"; {_text('late_share', late)} late"
+            lines.append(f"{self.sweep.parameter} {one.value:g}, compared with {self.base.value:g}: {text}")
         return lines
 
     def json(self) -> dict[str, Any]:
@@ -164,24 +164,24 @@ class SweepResult:
         """Return the report."""
         name = self.sweep.parameter
         page = Page(f"Sweep of {name}: {profile.name}", f"{profile.about}; {self.about(profile)}")
-        meaning = "Evidence is the share of the experiences that a reflection cites: coverage, not quality."
+        meaning = "Evidence is the share of experiences that reflections cite: it measures coverage, not quality."
         head = (name, *(heading for heading, _ in COLUMNS))
         page.sections.append(Section("At a glance", tables=[ReportTable(head, self.rows())]))
         page.sections.append(Section("Saved and kept", [*self.lines(), meaning], charts=self._charts()))
         page.footer = (
-            "Real workers, a real server and real HTTP on one machine: late shares are of this machine and of what "
-            "else it did."
+            "Real workers, a real server and real HTTP on one machine: late shares depend on this machine and its "
+            "other load."
         )
         return page
 
     def about(self, profile: LoadProfile) -> str:
-        """Return what each test is of, so that its tokens and dollars can be held against a budget."""
+        """Return the size of each test, for a comparison of its tokens and dollars with a budget."""
         agents = "" if self.sweep.parameter == "agents" else f"{profile.agents:,} agents, "
         hours, warm_up = profile.minutes / HOUR, profile.warm_up / HOUR
         return f"each test: {agents}{hours:g} game hours, {warm_up:g} of them warm-up, which tokens and dollars include"
 
     def _charts(self) -> list[Markup]:
-        """Draw what is saved and kept as shares of the base, and what is late and failed, over the parameter."""
+        """Draw savings and losses as shares of the base, and late and failed shares, over the parameter."""
         tests, x = sorted(self.measured), Axis.over(0.0, max(one.value for one in self.measured))
         marks = [Mark(self.base.value, self._mark)]
         kept = [Series(name, [(one.value, self.share(one, figure)) for one in tests]) for name, figure in COMPARED]

@@ -49,7 +49,7 @@ def report(
     """Write one HTML file of a run: budget, results, latency, cadence, memory, costs, warnings and estimate.
 
     The file loads nothing and runs no script, so that you can mail, keep and print it. It contains no prompt and no
-    memory. The journal is verified on the way; the exit code is 1 when it was changed.
+    memory. The command verifies the journal; the exit code is 1 when the journal was changed.
     """
     settings = options.settings()
     load_kinds(settings)
@@ -93,7 +93,7 @@ def _page(client: Redis, summary: RunSummary, figures: RunFigures) -> tuple[Page
         memory_section(summary, figures),
         dearest_section(figures),
         warnings_section(summary, figures),
-        *([estimate_section(estimated, kept, figures)] if summary.clock.has_times else []),  # it estimates days
+        *([estimate_section(estimated, kept, figures)] if summary.clock.has_times else []),  # estimates are per day
     ]
     page.footer = f"Digest {summary.digest}. Chain {summary.chain}."
     return page, figures, compare(estimated, figures)
@@ -115,7 +115,7 @@ def _overview(summary: RunSummary, figures: RunFigures) -> Section:
     ]
     texts = []
     if figures.first > 1:
-        texts.append(f"The journal begins with tick {figures.first:,}: the charts do too, the tables count every tick.")
+        texts.append(f"The journal and the charts begin with tick {figures.first:,}; the tables count every tick.")
     return Section("At a glance", texts, facts)
 
 

@@ -1,6 +1,6 @@
 """The comparison of two runs as one HTML file that loads nothing and escapes every text.
 
-Its script shows the thoughts behind a cell of the map.
+The page's script shows the thoughts behind a cell of the map.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ def comparison_page(found: Comparison) -> str:
 
 
 def caption(found: Comparison) -> str:
-    """Return what the map shows, of which runs: what a reader needs who has the figure alone."""
+    """Return the caption that a reader of the map alone needs: what it shows, and of which runs."""
     mapped = len(mapped_owners(found))
     shown = "" if mapped == len(found.owners) else f", of which the first {mapped:,} are shown"
     ticks = f"ticks {found.first:,} to {found.last:,}, {found.differing_ticks:,} of which differ"
     return (
         f"Divergence of {found.a} and {found.b} over {ticks}. A row is an owner, in the order in which the difference "
         f"reached them ({len(found.owners):,} of {found.population:,} differ{shown}). The colour is the share of the "
-        "owner's entries and deeds in that time, of both runs together, that the other run does not have. "
-        f"{found.a}: {_told(found, 'a')}. {found.b}: {_told(found, 'b')}. Cogitate {version('cogitate')}."
+        "owner's entries and deeds in that time, over both runs, that the other run lacks. "
+        f"{found.a}: {_about(found, 'a')}. {found.b}: {_about(found, 'b')}. Cogitate {version('cogitate')}."
     )
 
 
-def _told(found: Comparison, side: Side) -> str:
+def _about(found: Comparison, side: Side) -> str:
     run, origin = found.runs.get(side, ComparedRun()), found.origins.get(side)
     fork = f"fork of {origin.run} at tick {origin.tick:,}" if origin is not None else ""
     world = [f"{name} {text}" for name, text in run.world.items()]
@@ -65,7 +65,7 @@ def write_comparison(found: Comparison, path: Path) -> None:
 
 
 def write_map(found: Comparison, path: Path) -> None:
-    """Write the map as an SVG file of its own.
+    """Write the map as a separate SVG file.
 
     Raises:
         InputError: when the runs do not differ, so that there is no map.
@@ -84,6 +84,6 @@ def _shown(window: Window) -> dict[str, object]:
 
 
 def _thought(thought: Thought) -> dict[str, object]:
-    told = {name: visible(text) for name, text in msgspec.structs.asdict(thought).items() if isinstance(text, str)}
+    texts = {name: visible(text) for name, text in msgspec.structs.asdict(thought).items() if isinstance(text, str)}
     at = day_and_time(thought.minute)
-    return told | {"at": f"tick {thought.tick:,}, {at}", "evidence": [visible(text) for text in thought.evidence]}
+    return texts | {"at": f"tick {thought.tick:,}, {at}", "evidence": [visible(text) for text in thought.evidence]}

@@ -1,7 +1,7 @@
 """The map of a comparison as one SVG: owners by time, coloured by how far two runs differ, with legend and axis.
 
-Colours are one hue from light to dark, so that they keep their order in grey and for colour-blind readers. They stand
-in attributes, which a page's style overrides in the dark; so the same SVG is a figure of its own, for a paper.
+Colours are one hue from light to dark, so that they keep their order in grey and for colour-blind readers. They are set
+as attributes, which a page's style overrides in dark mode; so the same SVG also works as a figure in a paper.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import day_and_time
 from cogitate.scheduler.inspection.comparison import Comparison, Window
 
-MOST = 200  # owners on the map, in the order in which the difference reached them
-COLOURS = ("#eef1f4", "#fde0c5", "#f8b27a", "#e5772f", "#a83c00")  # of no difference, and of each quarter
+MOST = 200  # the most owners on the map, in the order in which the difference reached them
+COLOURS = ("#eef1f4", "#fde0c5", "#f8b27a", "#e5772f", "#a83c00")  # for no difference, and for each quarter
 SHARES = ("equal", "to 25%", "to 50%", "to 75%", "to 100%")
-_CELL, _ROW, _TOP, _LABEL = 14, 16, 22, 26  # pixels; the last one: characters of a row's name
-_LETTER = 6.6  # pixels, at the size of names
-_TICKS = 6  # times below the map, at least half as many
+_CELL, _ROW, _TOP, _LABEL = 14, 16, 22, 26  # pixels; _LABEL: characters of a row's name
+_LETTER = 6.6  # width of a letter in names, in pixels
+_TICKS = 6  # the most times below the map; there are at least half as many
 INK, MUTED, PAPER = "#1b1f23", "#57606a", "#ffffff"
 
 
@@ -33,7 +33,7 @@ def divergence_map(found: Comparison, caption: str = "") -> Markup:
     """Return the map. The clock in force names its times.
 
     Args:
-        caption: what the figure says of itself where no page does.
+        caption: the description inside the figure, for use without a page.
     """
     owners, columns = mapped_owners(found), len(found.minutes)
     left = 8 + _LETTER * max(min(len(owner), _LABEL) for owner in owners)
@@ -57,7 +57,7 @@ def divergence_map(found: Comparison, caption: str = "") -> Markup:
 
 
 def level_of(window: Window | None) -> int:
-    """Return the colour of a cell: 0 where nothing differs, else which quarter its share is in."""
+    """Return the index of a cell's colour: 0 if nothing differs, otherwise the quarter of its share."""
     return 0 if window is None else max(1, ceil(window.share * (len(COLOURS) - 1)))
 
 
@@ -80,12 +80,12 @@ def _row(found: Comparison, owner: str, number: int, left: float) -> str:
 
 
 def _cell(window: Window | None, owner: str, column: int, time: str, x: float, y: float, first: bool) -> str:
-    level, told = level_of(window), "equal" if window is None else f"{round(100 * window.share)}% differ"
+    level, difference = level_of(window), "equal" if window is None else f"{round(100 * window.share)}% differ"
     return (
         f'<rect role="gridcell" tabindex="{0 if first else -1}" aria-selected="false" class="d{level}" '
         f'data-owner="{escape(owner)}" data-window="{column}" data-time="{escape(time)}" x="{x:g}" y="{y}" '
         f'width="{_CELL - 1}" height="{_ROW - 1}" fill="{COLOURS[level]}">'
-        f"<title>{escape(f'{owner}, {time}: {told}')}</title></rect>"
+        f"<title>{escape(f'{owner}, {time}: {difference}')}</title></rect>"
     )
 
 

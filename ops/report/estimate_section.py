@@ -21,7 +21,7 @@ WHAT = ("requests", "jobs", "calls", "tokens", "usd_micros")
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """One amount of one kind over full days."""
+    """An estimated and an actual amount of one kind over full days."""
 
     kind: str
     what: str  # one of `WHAT`
@@ -35,7 +35,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool]:
-    """Return the estimate that a run stored at its start, or one from its settings, and whether it was stored.
+    """Return the estimate that a run stored at its start, or one from its settings; and whether it was stored.
 
     Raises:
         RunMissing: if the run does not exist.
@@ -70,7 +70,7 @@ def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
 def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Section:
     """Return the comparison as a table."""
     full_days = _full_days(figures)
-    of = f"Of {full_days} full game day{'s' * (full_days > 1)}." if full_days else "The run has no full day yet."
+    of = f"For {full_days} full game day{'s' * (full_days > 1)}." if full_days else "The run has no full day yet."
     origin = "The estimate was stored when the run began." if kept else "The estimate is computed for this report."
     by_kind: dict[str, dict[str, Compared]] = {}
     for one in compare(found, figures):
@@ -79,18 +79,18 @@ def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Sec
         [kind, *(_cell(amounts[what]) if what in amounts else "" for what in WHAT)] for kind, amounts in by_kind.items()
     ]
     outside = sum(not one.within for amounts in by_kind.values() for one in amounts.values())
-    verdict = f"{outside} amounts are outside of their range." if outside else "Every amount is within its range."
+    verdict = f"{outside} amounts are outside their range." if outside else "Every amount is within its range."
     head = ("kind", "requests", "jobs", "calls", "tokens", "dollars")
     return Section("Estimate and actual amounts", [f"{of} {origin} {verdict}"], tables=[ReportTable(head, rows)])
 
 
 def _first_day(figures: RunFigures) -> int:
-    """Return the game day in which a run began."""
+    """Return the game day on which a run began."""
     return (figures.minute - figures.clock.minutes(max(0, figures.last - 1))) // DAY
 
 
 def _full_days(figures: RunFigures) -> int:
-    """Return how many of its game days a run has completed."""
+    """Return the number of game days that a run has completed."""
     return figures.minute // DAY - _first_day(figures)
 
 

@@ -1,4 +1,4 @@
-"""Pages as one HTML text that loads no file. A page with a script has a policy that allows its own style and script."""
+"""Pages as one HTML text that loads no file. The policy of a page with a script allows only its own style and code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return the page of a template; characters in its values cannot reverse the text around them."""
+    """Render a template; hidden characters in its values, which could reverse the text around them, are escaped."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -34,11 +34,11 @@ def script_page(name: str, *, parts: Sequence[str] = (), asks: bool = False, **v
     """Return the page of the template `name`, with the style and the script of the same name.
 
     Args:
-        parts: further scripts that follow it, in files of these names.
-        asks: whether the page asks the server that it came from; otherwise it loads nothing.
+        parts: names of further scripts, which follow that one.
+        asks: whether the page may send requests to its own server; otherwise it loads nothing.
     """
     style = (TEMPLATES / f"{name}.css").read_text(encoding="utf-8")
-    script = "\n".join((TEMPLATES / f"{one}.js").read_text(encoding="utf-8") for one in (name, *parts))
+    script = "\n".join((TEMPLATES / f"{part}.js").read_text(encoding="utf-8") for part in (name, *parts))
     policy = f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}"
     if asks:
         policy += "; connect-src 'self'"
@@ -55,7 +55,7 @@ def script_page(name: str, *, parts: Sequence[str] = (), asks: bool = False, **v
 def script_data(value: object) -> Markup:
     """Return a value as JSON for a `<script>` element.
 
-    Its texts must have passed `visible`, which cannot see through the escapes of JSON.
+    Its texts must have passed `visible`, which does not recognise characters that JSON escapes.
     """
     return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))
 

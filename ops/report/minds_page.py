@@ -32,8 +32,8 @@ LANES = {
     "reflections": "Reflection",
     "summaries": "Summary",
 }
-"""Lanes of the timeline, and what an entry of each is called."""
-MOST_FOUND = 500  # memories that a search lists
+"""Lanes of the timeline, and the name of an entry in each."""
+MOST_FOUND = 500  # the most memories that a search lists
 _LANE = {"observation": 0, "message": 1, "plan": 2, "reflection": 3, "summary": 4}
 _STEPS = (
     *("asked for", "decision", "source", "reason", "failure", "kind", "model", "attempts", "attempt", "used"),
@@ -46,16 +46,16 @@ class ShownRun(NamedTuple):
     """A run on the page."""
 
     run: str
-    at: str  # the game time, in words
-    tick: int  # likewise
-    times: str  # how its clock names times; "": it has none
+    at: str  # the time of the memories in game time, in words
+    tick: int  # the same as a tick
+    times: str  # the format in which its clock names times of day; "": it has none
     trimmed: int  # the tick after which its journal begins
     owners: list[Owner]
-    minds: list[Markup] | None  # what each owner remembers, as script data; None: the page asks its server
+    minds: list[Markup] | None  # each owner's memories as script data; None: the page fetches them from its server
 
 
 def shown_run(run: str, tick: int, minute: int, trimmed: int, owners: Iterable[Owner]) -> ShownRun:
-    """Return a run whose memories the page asks its server for. The clock in force names its times."""
+    """Return a run whose memories the page fetches from its server. The clock in force names its times."""
     clock = clock_in_force()
     names = clock.names if clock.has_times else ""
     return ShownRun(run, day_and_time(minute), tick, names, trimmed, list(owners), None)
@@ -67,7 +67,7 @@ def shown_minds(
     """Return a run with all of its memories. The clock in force names its times.
 
     Args:
-        models: what its endpoints call its models, by their names in the run.
+        models: name of a model in the run -> its name at the endpoint.
     """
     promises = {
         mind.owner.id: remembered_promises(mind.owner.id, mind.stream.entries.values(), mind.names) for mind in minds
@@ -75,8 +75,8 @@ def shown_minds(
     others = of_others(chain.from_iterable(promises.values()))
     data = []
     for mind in minds:
-        told = promises_data(promises[mind.owner.id], others.get(mind.owner.id, ()))
-        data.append(script_data({**mind_data(mind, models), "promises": told}))
+        shown = promises_data(promises[mind.owner.id], others.get(mind.owner.id, ()))
+        data.append(script_data({**mind_data(mind, models), "promises": shown}))
     return shown_run(run, tick, minute, trimmed, (mind.owner for mind in minds))._replace(minds=data)
 
 
@@ -93,8 +93,8 @@ def minds_page(shown: Sequence[ShownRun], *, at: str = "", runs: Sequence[str] =
     """Return the page of one run, or of two side by side.
 
     Args:
-        at: the time that a visitor has asked for; "": now.
-        runs: the runs that the page's server shows, if there are several.
+        at: the time that a visitor requested; "": now.
+        runs: the runs that the page's server offers, if there are several.
     """
     served = any(one.minds is None for one in shown)
     owners = [
@@ -124,10 +124,10 @@ def minds_page(shown: Sequence[ShownRun], *, at: str = "", runs: Sequence[str] =
 
 
 def mind_data(mind: Mind, models: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return what an owner remembers, without its promises.
+    """Return an owner's memories, without its promises.
 
     Args:
-        models: what endpoints call the models of the run, by their names in it.
+        models: name of a model in the run -> its name at the endpoint.
     """
     clock = clock_in_force()
     entries = sorted(mind.stream.entries.values(), key=lambda entry: (entry.minute, entry.number))
@@ -149,9 +149,9 @@ def mind_data(mind: Mind, models: Mapping[str, str] | None = None) -> dict[str, 
 def entry_data(
     stream: Stream, entry: Entry, written: Written | None = None, models: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return an entry; what is usual is left out, since a page may have a hundred thousand."""
+    """Return an entry without fields that are empty, since a page may have a hundred thousand entries."""
     marks, archived = stream.marks.get(entry.number), stream.archived.get(entry.number)
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "n": entry.number,
         "lane": 1 if is_dialogue(entry) else _LANE[entry.type],
         "minute": entry.minute,
@@ -178,15 +178,15 @@ def entry_data(
         "gone": day_and_time(clock_in_force().minute(archived.tick)) if archived is not None else "",
     }
     if written is not None:
-        told |= writing_data(written, models or {})
-    return {name: value for name, value in told.items() if value or name == "lane"}
+        facts |= writing_data(written, models or {})
+    return {name: value for name, value in facts.items() if value or name == "lane"}
 
 
 def writing_data(written: Written, models: Mapping[str, str]) -> dict[str, Any]:
-    """Return how a job wrote an entry.
+    """Return the facts about the job that wrote an entry.
 
     Args:
-        models: what endpoints call the models of the run, by their names in it.
+        models: name of a model in the run -> its name at the endpoint.
     """
     job, by_model = written.job, is_by_model(written)
     return {

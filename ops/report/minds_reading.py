@@ -1,6 +1,4 @@
-"""The answers to the served page of minds: one owner's memories, the writing of one, promises, a search, what comes to
-mind.
-"""
+"""The answers for the served page Minds: one owner's memories, how one was written, promises, a search, and recall."""
 
 from __future__ import annotations
 
@@ -41,16 +39,16 @@ from cogitate.scheduler.journal.checkpoint import trimmed_tick
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.workers.jobs.stored_texts import recorded_of
 
-MOST_OWNERS = 20_000  # whose promises are kept
+MOST_OWNERS = 20_000  # the most owners whose promises are kept
 
 
 class _Read(NamedTuple):
-    mark: int  # of the memories that were read
+    mark: int  # hash of the memories that were read
     promises: list[RememberedPromise]
 
 
 class PromisesReading:
-    """The promises that owners remember. It reads an owner again only once its memories have changed. Thread-safe."""
+    """The promises that owners remember. It reads an owner again only if its memories have changed. Thread-safe."""
 
     def __init__(self) -> None:
         self._read: dict[tuple[str, str], _Read] = {}  # by a run's prefix and an owner
@@ -58,16 +56,15 @@ class PromisesReading:
     def of(
         self, store: RunStore, owners: Sequence[str], names: Mapping[str, str], about: str
     ) -> dict[str, list[RememberedPromise]]:
-        """Return by owner the promises in its memory, archived entries included, unreadable ones not.
+        """Return the promises in owners' memories, by owner; archived entries count, unreadable ones do not.
 
         Args:
             names: display names by owner and place.
-            about: an owner: return its own promises, and those of others with an entry that names it and promises.
-                "": return everybody's.
+            about: read only this owner, and others with an entry that names it and may promise something; "": read all.
         """
-        named = hash(frozenset(names.items()))
+        names_hash = hash(frozenset(names.items()))
         return {
-            owner: self._promises(store.prefix, owner, raws, names, hash((named, *raws)))
+            owner: self._promises(store.prefix, owner, raws, names, hash((names_hash, *raws)))
             for owner, raws in stored_memories(store, owners)
             if about in ("", owner) or any(_vows(raws, about))
         }
@@ -86,26 +83,26 @@ class PromisesReading:
 
 
 def _vows(raws: Sequence[bytes], about: str) -> Iterator[bool]:
-    """Yield whether each stored entry may promise something and names an owner; "": any."""
-    named = msgspec.json.encode(about) if about else b""
+    """Yield for each stored entry that names an owner whether it may promise something; "": for each entry."""
+    name = msgspec.json.encode(about) if about else b""
     for raw in raws:
-        if named in raw:
+        if name in raw:
             text = read_entry(raw).text
             yield language_of(text).may_vow(text)
 
 
 PARTS = ("owner", "promises", "heuristics", "writing", "search", "recall", "past")
 THOUGHTS = frozenset({"plan", "reflection", "summary"})  # types of entries that jobs write
-RECALLED = 10  # memories that come to mind
-KEPT = 2  # past moments that are kept: those of two runs side by side
+RECALLED = 10  # the most memories that a recall returns
+KEPT = 2  # past states kept in memory, enough for two runs side by side
 
 
 class MindsReading:
     """Reads the minds of one server's runs. Thread-safe.
 
     Args:
-        record: the settings of the prompts that a run recorded; None: show none.
-        elsewhere: clients of the runs that the server does not have, by name.
+        record: the settings that locate recorded prompts; None: show no prompts.
+        elsewhere: clients of runs that the server does not have, by run.
     """
 
     def __init__(
@@ -126,8 +123,8 @@ class MindsReading:
             beside: a second run; "": none.
 
         Raises:
-            RunMissing: if a run does not exist, as for each answer.
-            InputError: if `at` names no time that it has reached.
+            RunMissing: if a run does not exist, as from each method.
+            InputError: if `at` names no time that the run has reached.
         """
         return minds_page([self._shown(one, at) for one in (run, beside) if one], at=at, runs=runs)
 
@@ -148,7 +145,7 @@ class MindsReading:
         """Return one of `PARTS` for a run, as of the time `at`.
 
         Raises:
-            InputError: for an owner that does not exist, or an argument that is missing or wrong.
+            InputError: for an unknown owner, or a missing or invalid argument.
             JournalError: when the journal was changed.
         """
         store = RunStore.open(self._at(run), run)
@@ -184,30 +181,30 @@ class MindsReading:
         return replace(kept, tick=past.tick, minute=then, stream=past.streams[owner], left_out=())
 
     def _by_heuristics(self, run: str, stream: Stream, day: int) -> list[int]:
-        """Return the thoughts of a day (from 0) that heuristics wrote according to the journal."""
+        """Return the thoughts of a day (from 0) that heuristics wrote, according to the journal."""
         thoughts = (one for one in stream.entries.values() if one.minute // DAY == day and one.type in THOUGHTS)
         sources = JobHistory(self._at(run), run).sources(stream.owner, {one.tick for one in thoughts})
         return [number for number, source in sources.items() if source == "heuristic"]
 
     def _writing(self, store: RunStore, run: str, owner: str, number: int, tick: int) -> dict[str, Any]:
-        """Return how an entry was written, with the prompts and answers that `record` kept; nothing without a job."""
+        """Return how a job wrote an entry, with the prompts and answers that `record` kept; {} if no job wrote it."""
         job = JobHistory(self._at(run), run).appending(owner, number, tick)
         if job is None:
             return {}
         written = next(one for into, n, one in written_by(job) if (into, n) == (owner, number))
         key, facts = parse_job_id(job.id)[1], kept_facts(store)
         texts = recorded_of(store, self._record, key) if self._record is not None else ()
-        told = [{name: visible(str(text)) for name, text in msgspec.structs.asdict(one).items()} for one in texts]
-        return {**writing_data(written, {one.name: one.model for one in facts.models}), "texts": told}
+        recorded = [{name: visible(str(text)) for name, text in msgspec.structs.asdict(one).items()} for one in texts]
+        return {**writing_data(written, {model.name: model.model for model in facts.models}), "texts": recorded}
 
     def _search(self, store: RunStore, past: Past | None, text: str) -> dict[str, Any]:
-        """Return how many memories contain a text, and the first of them by time."""
+        """Return the number of memories that contain a text, and the first of them by time."""
         clock = clock_in_force()
         if past is None:
             found = search_memories(store, [one.id for one in owners_of(store)], text, MOST_FOUND)
         else:
             found = search_past(past, text, MOST_FOUND)
-        told = [
+        hits = [
             {
                 "owner": visible(hit.owner),
                 "day": clock.day_window(hit.entry.minute // DAY),
@@ -215,13 +212,13 @@ class MindsReading:
             }
             for hit in found.hits
         ]
-        return {"found": told, "count": found.total}
+        return {"found": hits, "count": found.total}
 
     def _promises(self, store: RunStore, past: Past | None, owner: str) -> list[dict[str, Any]]:
         """Return the promises that an owner remembers, and those by or to it that only others remember.
 
         Args:
-            owner: "": return the promises that anybody remembers, each once.
+            owner: "": return the promises that any owner remembers, each once.
         """
         names = kept_facts(store).world().display_names
         if past is None:
@@ -237,7 +234,7 @@ class MindsReading:
 
 
 def _recalled(kept: StoredMemory, query: str) -> list[dict[str, Any]]:
-    """Return what the run's profile finds for a query at the memory's time, each with the parts of its score."""
+    """Return the memories that the run's profile recalls for a query, each with the parts of its score."""
     return [
         {
             "n": one.entry.number,
@@ -252,7 +249,7 @@ def _given(asked: Mapping[str, str], name: str) -> str:
     """Return an argument.
 
     Raises:
-        InputError: without it.
+        InputError: when it is missing.
     """
     if name not in asked:
         raise InputError(f"{name} is missing: the page sends it")

@@ -1,4 +1,4 @@
-"""Serves the page of a run's minds on loopback, under an address that only its user is told."""
+"""Serves the page Minds on loopback, at an address with a secret that only its user learns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MindsServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, reading: MindsReading, runs: Sequence[str], port: int) -> None:
-        """Listen.
+        """Listen on a port.
 
         Raises:
             OSError: when the port is in use.
@@ -59,16 +59,16 @@ class _Request(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with the page, or with a part of it as JSON."""
-        asked = urlsplit(self.path)
-        _, secret, page, *parts = [*asked.path.split("/"), "", ""]
+        address = urlsplit(self.path)
+        _, secret, page, *parts = [*address.path.split("/"), "", ""]
         known = hmac.compare_digest(secret.encode(), self.server.secret.encode()) and page == "minds"
         part = "/".join(parts).rstrip("/")
         reading, runs = self.server.reading, self.server.runs
-        given = dict(parse_qsl(asked.query, keep_blank_values=True))
+        given = dict(parse_qsl(address.query, keep_blank_values=True))
         run, at = given.get("run", runs[0]), given.get("at", "")
         if known and not part:
-            whole = partial(reading.page, runs[0], at=at, beside=(*runs, "")[1])
-            self._answer(lambda: whole().encode(), "text/html; charset=utf-8")
+            read_page = partial(reading.page, runs[0], at=at, beside=(*runs, "")[1])
+            self._answer(lambda: read_page().encode(), "text/html; charset=utf-8")
         elif known and part in PARTS and run in runs:
             self._answer(lambda: json.dumps(reading.answer(part, run, given)).encode(), "application/json")
         else:
@@ -81,13 +81,13 @@ class _Request(BaseHTTPRequestHandler):
         try:
             status, body = 200, read()
         except (RunMissing, InputError) as error:
-            status, body, kind = 404, _told(error), "application/json"
+            status, body, kind = 404, _error_body(error), "application/json"
         except (CogitateError, RedisError, OSError) as error:
-            status, body, kind = 503, _told(error), "application/json"
+            status, body, kind = 503, _error_body(error), "application/json"
         self._send(status, body, kind)
 
     def _send(self, status: int, body: bytes, kind: str) -> None:
-        with suppress(ConnectionError):  # the reader has closed the page
+        with suppress(ConnectionError):  # the visitor has closed the page
             self.send_response(status)
             for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
@@ -95,5 +95,5 @@ class _Request(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-def _told(error: Exception) -> bytes:
+def _error_body(error: Exception) -> bytes:
     return json.dumps({"error": str(error)}).encode()

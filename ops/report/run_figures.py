@@ -1,6 +1,6 @@
 """Figures of a run over time, from one pass over its journal; memory grows with time steps, not with jobs.
 
-The figures contain no text of an entry or a prompt: the content hash of its template identifies a prompt.
+The figures contain no text of an entry or a prompt; they identify a prompt by the content hash of its template.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from cogitate.scheduler.journal.run_totals import Spent, spending
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, added
 
-STEPS = 48  # time steps in a chart, at most
+STEPS = 48  # the most time steps in a chart
 _WIDTHS = (10, 30, 60, 120, 360, 720, DAY)  # game minutes of one step; longer steps are full days
-MOST_ANSWERS = 50  # to operators, the newest
-BOUNDARY = "boundary"  # archived by the boundary to enforce a limit
+MOST_ANSWERS = 50  # the newest answers to operators that are kept
+BOUNDARY = "boundary"  # in place of a kind: the boundary archived entries to enforce a limit
 
 
 class PromptUse(NamedTuple):
@@ -66,11 +66,11 @@ class RunFigures:
     archived: dict[int, int] = field(default_factory=dict)  # step -> archived entries, not deleted, at its end
     compacted: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # step -> kind -> entries archived
     spent: dict[int, dict[str, Cost]] = field(default_factory=dict)  # day of the request -> kind -> all attempts
-    asked: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # day -> kind -> requests, first tries
+    asked: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # day -> kind -> requests, first trials
     admitted: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # day -> kind -> jobs
-    denied: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # of these, those that the budget refused
+    denied: defaultdict[int, Counter[str]] = field(default_factory=_counters)  # the part of `asked` that was refused
     ticks: defaultdict[str, Counter[int]] = field(default_factory=_counters)  # kind -> ticks from enqueue to end
-    attempts: Counter[str] = field(default_factory=Counter)  # kind -> of its ended jobs
+    attempts: Counter[str] = field(default_factory=Counter)  # kind -> attempts of ended jobs
     ended: Counter[str] = field(default_factory=Counter)  # kind -> jobs
     late: Counter[str] = field(default_factory=Counter)  # kind -> jobs
     owners: dict[str, Cost] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class RunFigures:
     answers: list[tuple[int, ControlAnswer]] = field(default_factory=list)  # game minute, to operators
     clock: Clock = Clock()
     entries: int = 0  # live, at the last tick
-    archive: int = 0  # entries that are archived and not deleted
+    archive: int = 0  # archived entries that are not deleted, at the last tick
 
     def add(self, line: ReadLine) -> None:
         core, notes = line.core, line.notes

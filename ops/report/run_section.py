@@ -1,4 +1,4 @@
-"""The section of a report on how a run was made, and on what operators asked of it."""
+"""The section of a report about a run's origin and settings, and about operators' requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MODELS = {"models", "embeddings"}  # settings with addresses of endpoints; the 
 
 
 def run_section(client: Redis, run: str, figures: RunFigures) -> Section:
-    """Return the section on a run's world, models, pace, real time and settings, and on operators' requests."""
+    """Return the section about a run's world, models, pace, real time and settings, and about operators' requests."""
     store, known = RunStore.open(client, run), Latencies()
     kept, described, times = store.state_field("settings"), description_of(client, run), real_times(store)
     known.load(store, ())
@@ -64,8 +64,8 @@ def _model(model: Model) -> str:
 def _asked(store: RunStore, figures: RunFigures) -> Iterator[tuple[str, ...]]:
     times = real_times_at(store, {one.tick: minute for minute, one in figures.answers})
     for minute, one in reversed(figures.answers):
-        came_of = one.called_off.text() if one.called_off is not None else "took effect"
-        outcome = f"refused: {one.refused}" if one.refused else f"job {one.job}" if one.job else came_of
+        effect = one.called_off.text() if one.called_off is not None else "took effect"
+        outcome = f"refused: {one.refused}" if one.refused else f"job {one.job}" if one.job else effect
         asked = format_control(one.control)
         real = _real(times[one.tick]) if one.tick in times else "–"
         yield f"{day_and_time(minute)}, tick {one.tick:,}", real, asked, one.by or "–", one.reason or "–", outcome

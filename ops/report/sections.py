@@ -31,13 +31,13 @@ _FACTS = {
     "source": ("llm", "cached", "heuristic"),
     "reason": ("denied", "too_slow", "late", "failed", "dead"),
 }
-MOST_NAMES = 6  # of times on an axis
-MOST = 6  # rows of the most expensive agents and prompts
-HASH = 12  # letters of a template's content hash
+MOST_NAMES = 6  # the most times named on an axis
+MOST = 6  # the most expensive agents and prompts listed
+HASH = 12  # characters of a template's content hash
 
 
 def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """Return the section on spending by day, and on windows with a limit."""
+    """Return the section about spending by day, and about windows with a limit."""
     days, by = _days(figures), "by day" if clock_in_force().counts_days else "over time"
     charts: list[tuple[str, str, Mapping[int, Mapping[str, float]], _Limit | None]] = []
     for name, unit, scale in (("Tokens", "tokens", 1), ("Dollars", "usd_micros", 1e6), ("Calls of models", "calls", 1)):
@@ -66,7 +66,7 @@ def budget_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def results_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """Return the section on jobs by kind and source."""
+    """Return the section about jobs by kind and source."""
     steps = _steps(figures)
     parts = [(name, [figures.sources[s][name] for s in steps]) for name in SOURCES]
     chart = bar_chart(
@@ -89,7 +89,7 @@ def results_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def _part_tables(summary: RunSummary) -> Iterator[ReportTable]:
-    """Yield a table for each part of the engine that has counted something."""
+    """Yield a table for each part of the engine with counts."""
     for one in FIGURES:
         kinds = summary.figures[one.name]
         ends = sorted({end for counts in kinds.values() for end in counts})
@@ -101,7 +101,7 @@ def _part_tables(summary: RunSummary) -> Iterator[ReportTable]:
 
 
 def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequence[EndpointVitals]) -> Section:
-    """Return the section on latency: ticks from the journal, seconds where they were measured."""
+    """Return the section about latency: ticks from the journal, and seconds measured at endpoints."""
     rows: list[Sequence[Cell]] = []
     for kind, ticks in sorted(figures.ticks.items()):
         jobs = figures.ended[kind]
@@ -118,7 +118,7 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
         )
     tables = [
         ReportTable(
-            ("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts a job"),
+            ("kind", "jobs", "median", "99th percentile", "longest", "late", "attempts per job"),
             rows,
             "Ticks from request to end",
         )
@@ -136,15 +136,15 @@ def latency_section(summary: RunSummary, figures: RunFigures, endpoints: Sequenc
             )
             for one in endpoints
         ]
-        head = ("endpoint", "breaker", "calls", "seconds a call", "waits", "seconds a wait", "breaker openings")
-        tables.append(ReportTable(head, seen, "Endpoints, of all runs of this state"))
+        head = ("endpoint", "breaker", "calls", "seconds per call", "waits", "seconds per wait", "breaker openings")
+        tables.append(ReportTable(head, seen, "Endpoints, for all runs on this server"))
     pace = format_pace(summary.steering)
-    told = f"{pace[0].upper() + pace[1:]}. " if pace else ""
-    return Section("Latency", [f"{told}The journal has no seconds."], tables=tables)
+    pace_text = f"{pace[0].upper() + pace[1:]}. " if pace else ""
+    return Section("Latency", [f"{pace_text}The journal records ticks, not seconds."], tables=tables)
 
 
 def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """Return the section on the cadence of reflections, and on those postponed."""
+    """Return the section about the cadence of reflections, and about postponed ones."""
     points: list[tuple[float, float | None]] = [(figures.minute - _span(figures), 1.0)]
     points += [(float(minute), share) for minute, share in figures.cadence]
     points.append((float(figures.minute), points[-1][1]))
@@ -167,12 +167,12 @@ def cadence_section(summary: RunSummary, figures: RunFigures) -> Section:
                 y="times",
             )
         )
-    said = format_cadence(summary.steering)
-    return Section("Cadence", [said[0].upper() + said[1:] + "."], charts=charts)
+    text = format_cadence(summary.steering)
+    return Section("Cadence", [text[0].upper() + text[1:] + "."], charts=charts)
 
 
 def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """Return the section on the growth and compaction of memories."""
+    """Return the section about the growth and compaction of memories."""
     steps = _steps(figures)
 
     def over(values: Mapping[int, int], name: str) -> Series:
@@ -195,13 +195,13 @@ def memory_section(summary: RunSummary, figures: RunFigures) -> Section:
             )
             for kind in _in_colours(kinds, figures)
         ]
-        charts.append(bar_chart("Archived", _labels(figures), parts, y="entries, by what archived them"))
+        charts.append(bar_chart("Archived", _labels(figures), parts, y="entries, by the kind that archived them"))
     rows = [(name, counts["live"], counts["archived"]) for name, counts in summary.memories.items()]
     return Section("Memory", charts=charts, tables=[ReportTable(("type", "live", "archived"), rows, "Now")])
 
 
 def dearest_section(figures: RunFigures) -> Section:
-    """Return the section on the most expensive agents and prompts."""
+    """Return the section about the most expensive agents and prompts."""
     if not any(cost.calls for cost in figures.owners.values()):
         return Section("Most expensive", ["Nothing was spent on any agent."])
     agents = [(owner, *_amounts(cost)) for owner, cost in _dearest(figures.owners)]
@@ -217,13 +217,14 @@ def dearest_section(figures: RunFigures) -> Section:
     ]
     tables = [ReportTable(("agent", "calls", "tokens", "dollars"), agents, "Agents")]
     if prompts:
-        head = ("kind", "model", "prompt", "calls", "tokens", "dollars", "tokens a call")
+        head = ("kind", "model", "prompt", "calls", "tokens", "dollars", "tokens per call")
         tables.append(ReportTable(head, prompts, "Prompts, by the content hash of their template"))
-    return Section("Most expensive", ["Agents with all attempts; prompts with answered attempts only."], tables=tables)
+    text = "Agents include all attempts, prompts only answered ones."
+    return Section("Most expensive", [text], tables=tables)
 
 
 def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
-    """Return the section on warnings, failures and refusals by limits."""
+    """Return the section about warnings, failures and refusals by limits."""
     rows = []
     for name, count in summary.warnings.items():
         seen = figures.warnings.get(name)
@@ -241,7 +242,7 @@ def warnings_section(summary: RunSummary, figures: RunFigures) -> Section:
 
 
 def _in_colours(kinds: Iterable[str], figures: RunFigures) -> list[str]:
-    """Return the kinds of a run in the order of their colours, the same in all charts; these, if there are too many."""
+    """Return all kinds of a run in the order of their colours, the same in all charts; if too many, only `kinds`."""
     every = set(kinds).union(*figures.admitted.values(), *figures.spent.values())
     ordered = [*sorted(every - {BOUNDARY}), BOUNDARY]
     return ordered if len(ordered) <= SERIES else sorted(kinds)
@@ -317,7 +318,7 @@ def _days(figures: RunFigures) -> list[int]:
 
 
 def _end(figures: RunFigures) -> int:
-    """Return the last game minute before the next tick's."""
+    """Return the last game minute of the last tick."""
     return max(0, figures.minute - 1)
 
 
@@ -343,7 +344,7 @@ def _time(figures: RunFigures) -> Axis:
 
 
 def _moment(minute: int, figures: RunFigures) -> str:
-    """Format game time for an axis: hours for a single day, else days; rounds or months where there are no hours."""
+    """Format game time for an axis: hours for a single day, otherwise days; rounds or months if there are no hours."""
     clock = clock_in_force()
     if not clock.has_times:
         return clock.date(max(minute, clock.minute(1))).partition(" of ")[0]

@@ -1,13 +1,13 @@
 """Admission: decide which of a tick's requests become jobs, and degrade those that the budget refuses.
 
-Admission tries each model of the ladder, then degrades as the kind says: heuristic, deferred or dropped. It serves
-requests by kind, then priority, then least recently served owner, then owner name; order of arrival never counts. A
-run that spends by value (`cogitate.scheduler.budget.value_round`) serves higher values before other owners. Admission
-skips a model whose answer would miss its due tick: see `cogitate.scheduler.latency.due_ticks`.
+Admission tries each model of the ladder. If none fits, it degrades the request as its kind defines: heuristic, deferred
+or dropped. It serves requests by kind, then priority, then least recently served owner, then owner name; the order of
+arrival never counts. A run that spends by value (`cogitate.scheduler.budget.value_round`) compares values before
+owners. Admission skips a model whose answer would miss its due tick: see `cogitate.scheduler.latency.due_ticks`.
 
-Requests that follow one another and differ only in what the decision ignores, such as their owners, form a batch: the
-limits are checked and charged once for as many of them as fit. Where a decision depends on the owner, on the value of a
-call, or on the jobs admitted before it, a batch is one request.
+Consecutive requests that differ only in fields that the decision ignores, such as the owner, form a batch: admission
+checks and charges the limits once for as many of them as fit. If the decision depends on the owner, the value of the
+call or jobs admitted earlier, each request is its own batch.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from cogitate.tasks.kind import OnDenied
 
 Decision = Literal["admitted", "heuristic", "deferred", "dropped"]
 
-AWAY = "away"  # reason of refusals while the ledger is away
-CANCELLED = "cancelled"  # refusal of the model for a job whose heuristic takes the place of a cancelled one
+AWAY = "away"  # reason for refusals while the ledger is away
+CANCELLED = "cancelled"  # reason why the heuristic that replaces a cancelled job asks no model
 DEFER_TICKS = 10  # ticks before a deferred request is tried again
 MAX_TRIALS = 3  # trials of a request; after the last refusal its heuristic applies
 
@@ -48,14 +48,14 @@ class DecidedLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     decision: Decision
     model: str = ""  # assigned to an admitted job; empty: it calls no model
     due: int = 0  # tick whose boundary applies it; 0: deferred or dropped
-    #: The cell without room, or a word: low_value, too_slow, run_ends, draining, away, left, cancelled.
+    #: The cell without room, or a reason: low_value, too_slow, run_ends, draining, away, left, cancelled.
     refused: str = ""
     successor: JobKey | None = None  # next trial of a deferred request, unless its owner leaves first
-    instead: JobKey | None = None  # the cancelled job that its heuristic replaces
+    instead: JobKey | None = None  # the cancelled job that this job's heuristic replaces
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What admission grants a job: the reservation for its first attempt, and the cells to charge."""
+    """A job's reservation for its first attempt, and the cells to charge."""
 
     key: JobKey
     reserved: Cost
@@ -75,23 +75,23 @@ class Decided(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class Charge:
-    """What a job is charged to."""
+    """The cells and accounts that a job is charged to."""
 
     cells: tuple[Cell, ...]
     accounts: tuple[Account, ...]  # of these cells
     _taken: dict[Cost, list[tuple[str, int]]] = field(default_factory=dict, init=False)
 
     def taken(self, cost: Cost) -> list[tuple[str, int]]:
-        """Return what a job with this reservation adds to the view."""
-        found = self._taken.get(cost)
-        if found is None:
-            found = self._taken[cost] = taken(self.accounts, cost)
-        return found
+        """Return the amounts that a job with this reservation adds to the view, by field."""
+        amounts = self._taken.get(cost)
+        if amounts is None:
+            amounts = self._taken[cost] = taken(self.accounts, cost)
+        return amounts
 
 
 @dataclass(frozen=True)
 class AdmissionRound:
-    """What the decisions of one tick depend on. Admitted jobs hold their cost in `view`, whose limits stay the same."""
+    """The inputs of one tick's decisions. `view` holds the cost of admitted jobs; its limits do not change."""
 
     tick: int
     minute: int  # game time, total minutes
@@ -99,31 +99,31 @@ class AdmissionRound:
     rules: Rules
     offers_of: Callable[[Request], Sequence[ModelOption]]  # the options of a request, best first
     due: DueTicks
-    values: ValueRound | None = None  # of a run that spends by value
+    values: ValueRound | None = None  # None: the run does not spend by value
     _accounts: dict[Cell, Account] = field(default_factory=dict, init=False)
-    _charges: dict[str, Charge] = field(default_factory=dict, init=False)  # by kind, where no limit names owners
+    _charges: dict[str, Charge] = field(default_factory=dict, init=False)  # by kind; empty if limits name owners
 
     def charge(self, key: JobKey) -> Charge:
-        """Return what a job of this tick is charged to."""
-        known = self._charges.get(key.kind)
-        if known is None:
+        """Return the cells and accounts that a job of this tick is charged to."""
+        charge = self._charges.get(key.kind)
+        if charge is None:
             cells = tuple(self.view.cells(key, self.minute))
-            known = Charge(cells, tuple(map(self._account, cells)))
+            charge = Charge(cells, tuple(map(self._account, cells)))
             if not self.view.table.names_owners:
-                self._charges[key.kind] = known
-        return known
+                self._charges[key.kind] = charge
+        return charge
 
     def batches(self, requests: Iterable[Request]) -> Iterator[list[Request]]:
-        """Yield requests in batches, in order: all of one batch get the same option as long as it has room."""
-        apart = self.values is not None or self.view.table.names_owners
-        for (kind, offers, *_), alike in groupby(requests, self._decisive):
-            if apart or any(self.due.follows(kind, offer.model) for offer in offers):
+        """Yield requests in batches, in order. All requests of a batch get the same option while it has room."""
+        singly = self.values is not None or self.view.table.names_owners
+        for (kind, offers, *_), alike in groupby(requests, self._batch_key):
+            if singly or any(self.due.follows(kind, offer.model) for offer in offers):
                 yield from ([request] for request in alike)
             else:
                 yield list(alike)
 
-    def _decisive(self, request: Request) -> tuple[str, Sequence[ModelOption], int, int]:
-        """Return what decides which option a request gets."""
+    def _batch_key(self, request: Request) -> tuple[str, Sequence[ModelOption], int, int]:
+        """Return the properties that determine a request's option."""
         return request.kind, self.offers_of(request), request.at, request.within
 
     def _account(self, cell: Cell) -> Account:
@@ -145,12 +145,12 @@ def admit(
 
     Args:
         last_served: returns the tick at which (kind, owner) was last admitted; -1 if never.
-        closed: why the run admits no requests; the reason of each refusal.
-        called: the host's own requests among `requests`, in call order, which determines their ids.
+        closed: the reason to refuse all requests; empty: the run admits requests.
+        called: the host's own requests among `requests`, in call order; this order determines their ids.
     """
     if at.values is not None and not closed:
         at.values.begin(requests)
-    ordinals: dict[tuple[str, str, int], int] = {}  # the next of each slot
+    ordinals: dict[tuple[str, str, int], int] = {}  # the next ordinal of each slot
     known: dict[int, int] = {}  # ordinals of the host's own requests, by identity
     for request in called:
         slot = (request.kind, request.owner, request.trial)
@@ -158,7 +158,7 @@ def admit(
         ordinals[slot] = ordinal + 1
     deferred: Counter[tuple[str, str, int]] = Counter()
 
-    def asking(request: Request) -> Asking:
+    def keyed(request: Request) -> KeyedRequest:
         slot = (request.kind, request.owner, request.trial)
         ordinal = known.get(id(request), -1)
         if ordinal < 0:
@@ -168,7 +168,7 @@ def admit(
 
     decided: list[Decided] = []
     for batch in at.batches(_ordered(requests, at, last_served, by_value=not closed)):
-        left = [asking(request) for request in batch]
+        left = [keyed(request) for request in batch]
         while left:
             key, request = left[0]
             if closed:
@@ -182,7 +182,7 @@ def admit(
                 valued = values.valued(key, request)
             taken, left = left[: fit.jobs], left[fit.jobs :]
             if fit.refused:
-                decided += (_refused(at, *one, fit, deferred) for one in taken)
+                decided += (_refused(at, *keyed_request, fit, deferred) for keyed_request in taken)
             else:
                 decided += hold(at, taken, fit, valued)
     return decided
@@ -194,11 +194,11 @@ def _refused(
     """Return the decision on a request for which no option fits.
 
     Args:
-        deferred: how many of each slot were deferred before.
+        deferred: number of requests deferred so far, by slot; a deferral adds to it.
     """
     decision, successor = degrade(at.rules.kind_of(request.kind).on_denied, request, fit.refused), None
     if decision == "deferred":
-        # The ordinal at the later tick: deferred requests of one slot keep their order.
+        # The count becomes the ordinal at the later tick, so deferred requests of one slot keep their order.
         slot = (request.kind, request.owner, request.trial)
         successor = JobKey(at.tick + DEFER_TICKS, key.kind, key.owner, deferred[slot], key.trial + 1)
         deferred[slot] += 1
@@ -208,10 +208,10 @@ def _refused(
 
 
 def replacement(job: Job, taken: Collection[JobKey], at: AdmissionRound) -> Decided:
-    """Return the next trial of a job that an operator has cancelled: its heuristic, due when its answer was.
+    """Return the next trial of a job that an operator cancelled: its heuristic, with the same due tick.
 
     Args:
-        taken: keys of the tick that are in use.
+        taken: keys that this tick already uses.
     """
     numbers, others = job.reads[0].numbers, job.reads[1:]
     request = Request(
@@ -234,22 +234,22 @@ def replacement(job: Job, taken: Collection[JobKey], at: AdmissionRound) -> Deci
 def _ordered(
     requests: Sequence[Request], at: AdmissionRound, last_served: Callable[[str, str], int], *, by_value: bool
 ) -> list[Request]:
-    """Return requests in canonical order; what they ask for decides between those of one kind, owner and trial."""
+    """Return requests in canonical order; their content breaks ties between requests of one kind, owner and trial."""
     orders = {kind: at.rules.kind_of(kind).order for kind in {request.kind for request in requests}}
     values = at.values if by_value else None
-    several = len({(orders[request.kind], request.owner, request.trial) for request in requests}) < len(requests)
+    has_ties = len({(orders[request.kind], request.owner, request.trial) for request in requests}) < len(requests)
 
-    def place(request: Request) -> tuple[Any, ...]:
+    def sort_key(request: Request) -> tuple[Any, ...]:
         kind, owner = request.kind, request.owner
         worth = values.of(request) if values is not None else None
         value = 0 if worth is None else -worth.value
-        asked = (request.numbers or (), _in_order(request)) if several else ()
-        return orders[kind], -request.priority, value, last_served(kind, owner), owner, request.trial, asked
+        content = (request.numbers or (), _in_order(request)) if has_ties else ()
+        return orders[kind], -request.priority, value, last_served(kind, owner), owner, request.trial, content
 
-    return sorted(requests, key=place)
+    return sorted(requests, key=sort_key)
 
 
-Asking = tuple[JobKey, Request]  # a request with the key of its job
+KeyedRequest = tuple[JobKey, Request]  # a request with the key of its job
 
 
 class Fit(NamedTuple):
@@ -258,28 +258,28 @@ class Fit(NamedTuple):
     offer: ModelOption
     due: int  # tick
     refused: str  # why the option does not fit; "" if it fits
-    jobs: int = 1  # of the first requests of a batch, to which this applies
+    jobs: int = 1  # number of requests, from the start of the batch, that this covers
 
 
 def first_fitting(at: AdmissionRound, key: JobKey, request: Request, count: int = 1) -> Fit:
-    """Return the first option that is in time and has room, or else the last one with the reason for its refusal.
+    """Return the first option that is in time and has room; if none is, the last option and the reason for its refusal.
 
     Args:
-        count: requests of a batch that begins with this one.
+        count: number of requests in the batch that begins with this one.
     """
     refused, accounts, offers = "", at.charge(key).accounts, at.offers_of(request)
     for offer in offers:
-        tick = at.due.due_of(request, key.tick, offer)
-        if isinstance(tick, str):
-            refused = tick
+        due_tick = at.due.due_of(request, key.tick, offer)
+        if isinstance(due_tick, str):
+            refused = due_tick
             continue
         fits, refused = at.view.fitting(key, at.minute, offer.cost, accounts, count)
         if fits:
-            return Fit(offer, tick, "", fits)
+            return Fit(offer, due_tick, "", fits)
     return Fit(offers[-1], 0, refused, count)
 
 
-def hold(at: AdmissionRound, batch: Sequence[Asking], fit: Fit, valued: Valued | None = None) -> list[Decided]:
+def hold(at: AdmissionRound, batch: Sequence[KeyedRequest], fit: Fit, valued: Valued | None = None) -> list[Decided]:
     """Admit the requests of a batch with the option of `fit`, and hold their cost."""
     (key, _), offer, due, ahead = batch[0], fit.offer, fit.due, 0
     charge = at.charge(key)
@@ -302,7 +302,7 @@ def hold(at: AdmissionRound, batch: Sequence[Asking], fit: Fit, valued: Valued |
 
 
 def degrade(policy: OnDenied, request: Request, refused: str) -> Decision:
-    """Return the decision on a refused request. Never defer past the tick by which it is needed."""
+    """Return the decision on a refused request: `deferred` only if the next trial comes in time."""
     if policy == "drop":
         return "dropped"
     in_time = not request.within or request.within > DEFER_TICKS

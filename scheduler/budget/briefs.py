@@ -23,7 +23,7 @@ log = structlog.get_logger()
 Brief = Callable[[str], Mapping[str, object]]
 
 MAX_WARNED = 20  # meters to warn about
-#: Keys that built-in kinds and worlds read. A custom kind names further keys in `brief_keys`.
+#: Keys that built-in kinds and worlds read. A custom kind lists more in its `brief_keys`.
 KEYS = ("location", "activity", "condition", "status", "free", "near", "actions")
 
 
@@ -31,18 +31,19 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
     """Wrap the host's `brief` so that each result is validated.
 
     Raises:
-        InputError: from the returned function, naming the owner and what is invalid or what `brief` raised.
+        InputError: from the returned function, naming the owner and the invalid value, or the error that `brief`
+            raised.
     """
     if brief is no_brief:
         return brief
     known, warned = brief_keys(kinds), set[str]()
 
     def brief_of(owner: str) -> Mapping[str, object]:
-        said = captured(brief, owner)
-        if type(said) is Raised:
+        result = captured(brief, owner)
+        if type(result) is Raised:
             others = "" if owner.startswith("agent:") else "; return {} for an owner without a present state"
-            raise InputError(_failed(f"the host's brief({owner!a})", said.error) + others) from said.error
-        checked = check_brief(owner, said, known)
+            raise InputError(_failed(f"the host's brief({owner!a})", result.error) + others) from result.error
+        checked = check_brief(owner, result, known)
         _warn_of_meters(checked.get("status"), warned)
         return checked
 
@@ -51,8 +52,8 @@ def checked_brief(brief: Brief, kinds: Iterable[Kind]) -> Brief:
 
 def brief_keys(kinds: Iterable[Kind]) -> tuple[str, ...]:
     """Return the brief keys that worlds and these kinds read."""
-    further = [key for kind in kinds for key in kind.brief_keys]
-    return tuple(dict.fromkeys((*KEYS, *further)))
+    extra = [key for kind in kinds for key in kind.brief_keys]
+    return tuple(dict.fromkeys((*KEYS, *extra)))
 
 
 def no_brief(owner: str) -> Mapping[str, object]:
@@ -60,43 +61,43 @@ def no_brief(owner: str) -> Mapping[str, object]:
     return {}
 
 
-def check_brief(owner: str, said: object, known: Iterable[str] = KEYS) -> Mapping[str, object]:
+def check_brief(owner: str, brief: object, known: Iterable[str] = KEYS) -> Mapping[str, object]:
     """Return a host's brief of an owner after validating it."""
     what, keys = f"brief({owner!a})", list(known)
-    if not isinstance(said, Mapping):
-        raise InputError(f"{what} is {quoted(said)}: give a dict such as {{'location': …, 'status': {{…}}}}")
-    for key in said:
+    if not isinstance(brief, Mapping):
+        raise InputError(f"{what} is {quoted(brief)}: give a dict such as {{'location': …, 'status': {{…}}}}")
+    for key in brief:
         if key not in keys:
             near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(str(key)[:MAX_LABEL], keys, 1))
             raise InputError(f"{what} has the unknown key {quoted(key)}; known keys: {', '.join(keys)}{near}")
     for key, most in (("location", MAX_LABEL), ("activity", MAX_TEXT), ("condition", MAX_LABEL)):
-        if said.get(key) is not None:
-            check_text(f"{what}: {key}", said[key], most, blank=True)
-    if not isinstance(said.get("free", False), bool):
-        raise InputError(f"{what}: free is {quoted(said['free'])}: give True or False")
+        if brief.get(key) is not None:
+            check_text(f"{what}: {key}", brief[key], most, blank=True)
+    if not isinstance(brief.get("free", False), bool):
+        raise InputError(f"{what}: free is {quoted(brief['free'])}: give True or False")
     for key in ("near", "actions"):
-        if said.get(key) is not None:
-            check_texts(f"{what}: {key}", said[key])
-    if said.get("status") is not None:
-        _check_status(f"{what}: status", said["status"])
-    return said
+        if brief.get(key) is not None:
+            check_texts(f"{what}: {key}", brief[key])
+    if brief.get("status") is not None:
+        _check_status(f"{what}: status", brief["status"])
+    return brief
 
 
 def checked_tier(tier_of: TierRule) -> TierRule:
     """Wrap the host's `tier_of` so that each result is validated.
 
     Raises:
-        InputError: from the returned function, naming the result or what `tier_of` raised.
+        InputError: from the returned function, naming the invalid result, or the error that `tier_of` raised.
     """
 
     def tier(request: Request, moment: Moment) -> Tier:
         what = f"the host's tier_of for a {request.kind} of {request.owner!a}"
-        said = captured(tier_of, request, moment)
-        if type(said) is Raised:
-            raise InputError(_failed(what, said.error)) from said.error
-        if not isinstance(said, str) or said not in TIERS:
-            raise InputError(f"{what} returned {quoted(said)}: return 'routine' or 'strong'")
-        return said
+        result = captured(tier_of, request, moment)
+        if type(result) is Raised:
+            raise InputError(_failed(what, result.error)) from result.error
+        if not isinstance(result, str) or result not in TIERS:
+            raise InputError(f"{what} returned {quoted(result)}: return 'routine' or 'strong'")
+        return result
 
     return tier
 

@@ -1,10 +1,10 @@
 """Budget windows, and admission's view of them.
 
-A window is a period and its index ("tick:420", "day:3", "run:0"); it is part of every key, so counters are never reset.
-A cell is (window, scope). Only the host updates the view, at boundaries, from journal facts. An open job counts its
-reservation. An applied job counts its winning attempt's usage. A job that ended without a result counts its full
-reservation until a boundary learns its usage. So admission depends only on the journal, never on crashes or the order
-in which jobs finish. Each admitted job counts permanently as one of the unit "jobs"; only the view tracks that unit.
+A window is a period and its index ("tick:420", "day:3", "run:0"). The index is part of every key, so no counter needs a
+reset. A cell is (window, scope). Only the host updates the view, at boundaries, from journal facts: an open job counts
+its reservation, an applied job the usage of its winning attempt. A job that ended without a result counts its full
+reservation until a boundary learns its usage. So admission depends only on the journal, never on crashes or on the
+order in which jobs finish. The unit "jobs" counts each admitted job as 1, for good; only the view tracks this unit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from cogitate.tasks.job import Cost, JobKey
 NOTHING = Cost()
 
 
-_REPORTED: Mapping[Period, int] = {"tick": 0, "day": 2, "run": 1}  # number of scopes in reports, of run, kind and owner
+#: How many of the scopes run, kind and owner, in this order, reports show for each period.
+_REPORTED: Mapping[Period, int] = {"tick": 0, "day": 2, "run": 1}
 
 
 class Cell(NamedTuple):
@@ -35,7 +36,7 @@ class Cell(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The room for first attempts that one limit of a cell leaves."""
+    """The room for first attempts under one limit of a cell."""
 
     unit: LimitUnit
     number: int  # of the unit in LIMIT_UNITS
@@ -43,16 +44,16 @@ class Room(NamedTuple):
 
 
 class Account(NamedTuple):
-    """A cell as admission charges it: all that depends on limits and names, looked up once for all jobs of a tick."""
+    """A cell with its limits and its fields of the view, looked up once for all jobs of a tick."""
 
     cell: Cell
-    fields: tuple[str, ...]  # of the view, by LIMIT_UNITS
+    fields: tuple[str, ...]  # of the view, in the order of LIMIT_UNITS
     rooms: tuple[Room, ...]  # of its limits, in the order of LIMIT_UNITS
-    shared: bool  # whether guarantees share it out: a day of the whole run
+    shared: bool  # whether guarantees divide it: a day of the whole run
 
 
 def taken(accounts: Iterable[Account], cost: Cost) -> list[tuple[str, int]]:
-    """Return the fields of the view that a job with this reservation adds to, and how much."""
+    """Return the amounts that a job with this reservation adds to the view, by field."""
     wanted = (*amounts(cost), 1)
     return [(field, n) for account in accounts for field, n in zip(account.fields, wanted, strict=True) if n]
 
@@ -64,11 +65,11 @@ class Pool(NamedTuple):
     scope: str
     unit: int  # index in UNITS, from 1 as Lua counts
     limit: int
-    whole: int  # the limit that it is a part of
+    whole: int  # the limit that the pool is a part of
 
 
 class Guarantee(NamedTuple):
-    """A kind's guaranteed share of a day's limit, until its last call."""
+    """A kind's guaranteed share of a daily limit, which ends at the last call."""
 
     share: float  # of the room for first attempts
     last_call: int  # minute of the day at which the guarantee ends
@@ -94,7 +95,7 @@ def window_order(window: str) -> tuple[str, int]:
 def format_window(window: str) -> str:
     """Return a window such as "day:0" in words: "day 1", "whole run", "tick 5".
 
-    A day is named by the clock in force, such as "rounds 1 to 1439".
+    The clock in force names a day: in a run in rounds, "rounds 1 to 1439".
     """
     period, _, index = window.partition(":")
     if period == "run":
@@ -127,7 +128,7 @@ def limit_of_cell(cell: str) -> str:
 
 
 def format_no_room(cell: str) -> str:
-    """Return in words that a cell such as "day:0 kind:plan calls" refused a job, and when it is free again."""
+    """Explain that a cell such as "day:0 kind:plan calls" refused a job, and when it has room again."""
     window = cell.partition(" ")[0]
     period, _, index = window.partition(":")
     limit = f"limit {limit_of_cell(cell)} has no room"
@@ -141,12 +142,12 @@ def format_no_room(cell: str) -> str:
 
 
 def format_empty_pool(cell: str) -> str:
-    """Return in words that a cell such as "tick:5 run calls" refused an attempt at an admitted job."""
+    """Explain that a cell such as "tick:5 run calls" refused an attempt of an admitted job."""
     return f"attempt refused: the retry pool of {limit_of_cell(cell)} is empty, or overruns used up the limit"
 
 
 def retry_pool(unit: LimitUnit, limit: int, share: float) -> int:
-    """Return the part of a limit reserved for retries; 0 for jobs, because retries belong to their job."""
+    """Return the part of a limit reserved for retries; 0 for the unit "jobs", because a retry is no new job."""
     return 0 if unit == "jobs" or limit < 2 else int(limit * share)
 
 
@@ -169,7 +170,7 @@ def format_refusal(
     limit_of: Callable[[str, str, LimitUnit], int | None],
     pool_of: Callable[[LimitUnit, int], int],
 ) -> str:
-    """Return a refusing cell such as "day:0 run tokens" in words, with its limit."""
+    """Return a cell that refused a job, such as "day:0 run tokens", in words and with its limit."""
     window, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
     unit_name = cast(LimitUnit, unit)  # limit_of returns None for an unknown unit
@@ -198,15 +199,15 @@ class BudgetView:
         self._changed: set[str] = set()
 
     def cells(self, key: JobKey, minute: int) -> list[Cell]:
-        """Return the cells to charge for a job of `key.tick`: those with a limit, and those in reports."""
-        found, limited = [], self.table.limited
+        """Return the cells to charge for a job of `key.tick`: the cells with a limit, and those that reports show."""
+        cells, limited = [], self.table.limited
         scopes = ("run", f"kind:{key.kind}", f"owner:{key.owner}")
         for period in PERIODS:
             reported = _REPORTED[period]
             for number, scope in enumerate(scopes):
                 if number < reported or limited(period, scope):
-                    found.append(Cell(window_of(period, key.tick, minute), scope))
-        return found
+                    cells.append(Cell(window_of(period, key.tick, minute), scope))
+        return cells
 
     def account(self, cell: Cell) -> Account:
         """Return a cell with its limits in force."""
@@ -230,7 +231,7 @@ class BudgetView:
         ]
 
     def room(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
-        """Return the room for first attempts: a limit minus its retry pool; None without a limit."""
+        """Return the room for first attempts, the limit minus its retry pool; None without a limit."""
         limit = self.table.of(period, scope, unit)
         return None if limit is None else limit - self._pool(unit, limit)
 
@@ -238,10 +239,10 @@ class BudgetView:
         return retry_pool(unit, limit, self.retry_share)
 
     def fitting(self, key: JobKey, minute: int, cost: Cost, accounts: Iterable[Account], count: int) -> tuple[int, str]:
-        """Return how many of `count` first attempts of this cost fit, and the cell that refuses the first if none does.
+        """Return how many of `count` first attempts of this cost fit, and, if none fits, the cell that refuses them.
 
         Args:
-            key: of the first job; the others are charged to the same accounts.
+            key: of the first job; all jobs charge the same accounts.
         """
 
         def is_refused(jobs: int) -> bool:
@@ -258,8 +259,8 @@ class BudgetView:
         """Return the first cell without room for first attempts of this cost, as "window scope unit", or None.
 
         Args:
-            accounts: of the job's cells, where they are known.
-            jobs: how many attempts there are.
+            accounts: of the job's cells; None: look them up.
+            jobs: number of attempts.
         """
         wanted, held = [jobs * amount for amount in (*amounts(cost), 1)], self.held
         for cell, fields, rooms, shared in map(self.account, self.cells(key, minute)) if accounts is None else accounts:
@@ -276,7 +277,7 @@ class BudgetView:
         return None
 
     def spare(self, cell: Cell, unit: LimitUnit, kind: str, minute: int) -> int | None:
-        """Return what a limit still has for a kind, beside the guarantees of others; None without a limit."""
+        """Return the rest of a limit for a kind, without what is guaranteed to other kinds; None without a limit."""
         room = self.room(cell.period, cell.scope, unit)
         return None if room is None else room - self._demand(cell, unit, kind, minute, 0, room)
 
@@ -297,9 +298,9 @@ class BudgetView:
         return format_refusal(cell, self.table.limit_of, self._pool)
 
     def _demand(self, cell: Cell, unit: LimitUnit, kind: str, minute: int, amount: int, room: int) -> int:
-        """Return the amount of a limit held or guaranteed if `amount` were added for `kind`.
+        """Return how much of a limit would be held or guaranteed after adding `amount` for `kind`.
 
-        In a day window of the whole run this is the sum over kinds of max(held, guarantee), so that kinds borrow only
+        In a day window of the whole run this is the sum over kinds of max(held, guarantee), so a kind can borrow only
         guarantees that have ended; elsewhere it is the amount held.
         """
         held = self.get(cell, unit)
@@ -317,14 +318,18 @@ class BudgetView:
         return self.held.get(f"{cell.window}|{cell.scope}|{unit}", 0)
 
     def hold(self, taken: Iterable[tuple[str, int]], jobs: int = 1) -> None:
-        """Count so many admitted jobs, and hold their reservations: what `taken` returns for each."""
+        """Count admitted jobs, and hold their reservations.
+
+        Args:
+            taken: amounts of one job by field, as the function `taken` returns them.
+        """
         held, changed = self.held, self._changed
         for field, amount in taken:
             held[field] = held.get(field, 0) + jobs * amount
             changed.add(field)
 
     def move(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
-        """Replace a job's amount `before` by `after`."""
+        """Replace a job's cost `before` with `after`."""
         for cell in cells:
             for unit, old, new in zip(UNITS, amounts(before), amounts(after), strict=True):
                 if new != old:
@@ -333,12 +338,12 @@ class BudgetView:
                     self._changed.add(field)
 
     def correct(self, cells: Iterable[Cell], before: Cost, after: Cost) -> None:
-        """Replace an ended job's amount `before` by `after`, in cells that are not yet forgotten."""
+        """Replace an ended job's cost `before` with `after`, in cells that the view still has."""
         kept = [c for c in cells if any(f"{c.window}|{c.scope}|{unit}" in self.held for unit in UNITS)]
         self.move(kept, before, after)
 
     def forget(self, window: str) -> list[str]:
-        """Drop a closed window, and return the dropped fields."""
+        """Drop a closed window, and return its fields."""
         fields = sorted(field for field in self.held if field.startswith(window + "|"))
         for field in fields:
             del self.held[field]

@@ -1,4 +1,4 @@
-"""A run's budget as reports show it: one line for each cell of the accounts, and the current limits."""
+"""A run's budget for reports: one line for each cell of the accounts, and the current limits."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class BudgetLine(msgspec.Struct, frozen=True, kw_only=True):
     spent: int
     overrun: int
     for_retries: int = 0  # part of the limit reserved for retries
-    retried: int = 0  # part of reserved and spent: attempts before the newest, charged to the retry pool
-    held: int = 0  # counted by admission, neither reserved nor spent: see `budget_lines`
+    retried: int = 0  # part of reserved and spent: attempts before a job's newest one, charged to the retry pool
+    held: int = 0  # counted by admission, but neither reserved nor spent: see `budget_lines`
 
     @property
     def counted(self) -> int:
@@ -72,15 +72,15 @@ def pools_of(store: RunStore) -> Pools:
     return Pools(_kept_share(store.state_field("settings")))
 
 
-@lru_cache(maxsize=8)  # watchers call it each tick, and creating settings takes milliseconds
+@lru_cache(maxsize=8)  # watchers call this each tick, and creating settings takes milliseconds
 def _kept_share(settings: bytes) -> float:
     return kept_settings(settings).tuning.retry_share
 
 
 def spent_of(lines: Iterable[BudgetLine]) -> Cost:
     """Return the total cost of a run's jobs."""
-    own = [line for line in lines if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
-    return Cost(**{line.unit: line.spent for line in own})
+    total_lines = [line for line in lines if (line.window, line.scope) == (WHOLE_RUN, "run") and line.unit in UNITS]
+    return Cost(**{line.unit: line.spent for line in total_lines})
 
 
 class Spending(NamedTuple):
@@ -89,30 +89,30 @@ class Spending(NamedTuple):
     calls: int
     tokens: int
     usd_micros: int
-    limits: tuple[BudgetLine, ...]  # those of the whole run, the present day and the last committed tick
+    limits: tuple[BudgetLine, ...]  # of the whole run, the current day and the last committed tick
 
     @property
     def usd(self) -> float:
-        """The money in dollars."""
+        """Return the money spent, in dollars."""
         return self.usd_micros / 1e6
 
 
 def spending(store: RunStore, view: BudgetView, tick: int, minute: int) -> Spending:
-    """Return what a run has spent so far, with each limit in the windows of a tick.
+    """Return what a run has spent so far, and the state of each limit in the windows of a tick.
 
     Raises:
-        LedgerUnavailable: when Redis does not answer.
+        LedgerUnavailable: if Redis does not answer.
     """
     windows = {period: window_of(period, tick, minute) for period in PERIODS}
-    found: Accounts = {
+    accounts: Accounts = {
         (windows[name.period], name.scope, name.unit): {} for name, _ in view.table if not name.scope.endswith(":*")
     }
     held = {field: value for field, value in view.held.items() if field.partition("|")[0] in windows.values()}
     try:
-        found |= accounts_of({window: store.window(window) for window in windows.values()}) | jobs_of(held)
+        accounts |= accounts_of({window: store.window(window) for window in windows.values()}) | jobs_of(held)
     except RedisError as error:
         raise LedgerUnavailable(f"Redis does not answer: {error}") from error
-    lines = lines_of(found, view.table.limit_of, Pools(view.retry_share), held)
+    lines = lines_of(accounts, view.table.limit_of, Pools(view.retry_share), held)
     total = spent_of(lines)
     limited = tuple(line for line in lines if line.limit is not None)
     return Spending(total.calls, total.tokens, total.usd_micros, limited)
@@ -125,31 +125,29 @@ def limits_in_force(table: LimitTable, pools: Pools) -> list[LimitInForce]:
 
 
 def budget_lines(store: RunStore, limit_of: LimitOf) -> list[BudgetLine]:
-    """Return the accounts of every kept window, with the number of jobs admitted in it.
+    """Return the accounts of every stored window, with the number of jobs admitted in it.
 
-    `held` includes reservations of jobs whose results wait for their due ticks, or whose usage no boundary has learnt
-    yet, and the cost of calls saved by identical calls.
+    `held` includes the reservations of jobs whose results wait for their due ticks or whose usage no boundary has
+    learnt yet, and the cost of calls that shared the answer of an identical call.
     """
-    listed = store.members("windows")
-    kept = store.mapping("view")
-    windows = sorted(raw.decode() for raw in listed)
+    windows = sorted(raw.decode() for raw in store.members("windows"))
+    view = {field.decode(): int(value) for field, value in store.mapping("view").items()}
     accounts = accounts_of({window: store.window(window) for window in windows})
-    view = {field.decode(): int(value) for field, value in kept.items()}
     return lines_of(accounts | jobs_of(view), limit_of, pools_of(store), view)
 
 
 def jobs_of(view: Mapping[str, int]) -> Accounts:
     """Return the numbers of admitted jobs in admission's view, as accounts."""
-    found: Accounts = {}
+    accounts: Accounts = {}
     for field, count in view.items():
         window, scope, unit = field.split("|", 1)[0], *field.split("|", 1)[1].rsplit("|", 1)
         if unit == "jobs":
-            found[window, scope, unit] = {"spent": count}
-    return found
+            accounts[window, scope, unit] = {"spent": count}
+    return accounts
 
 
 def accounts_of(windows: Mapping[str, Mapping[bytes, bytes]]) -> Accounts:
-    """Parse the accounts in the hashes of windows."""
+    """Parse accounts from the hashes of their windows."""
     accounts: Accounts = {}
     for window, fields in windows.items():
         for field, value in fields.items():
@@ -161,10 +159,10 @@ def accounts_of(windows: Mapping[str, Mapping[bytes, bytes]]) -> Accounts:
 def lines_of(
     accounts: Accounts, limit_of: LimitOf, pools: Pools = NO_POOLS, view: Mapping[str, int] | None = None
 ) -> list[BudgetLine]:
-    """Return accounts as sorted lines.
+    """Return accounts as lines, sorted by window, scope and unit.
 
     Args:
-        view: admission's amounts by field; without it `held` is 0.
+        view: the amounts in admission's view, by field; without it, `held` is 0.
     """
     order: dict[str, int] = {unit: index for index, unit in enumerate(LIMIT_UNITS)}
     lines: list[BudgetLine] = []

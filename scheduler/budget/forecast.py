@@ -1,8 +1,8 @@
 """Forecast when a budget window runs out at the current rate of spending.
 
 Times are game time. A window's pace is the used share of its room divided by the elapsed share of its time: at 1.0 the
-room lasts exactly to the window's end. Room is the limit minus its retry pool, and used is the amount that admission
-counts: admission refuses jobs once the room is used up.
+room lasts exactly until the window ends. The room is the limit minus its retry pool; it is used by what admission
+counts, and once it is used up, admission refuses jobs.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """The forecast of one limit."""
 
     room: int  # part of the limit for first attempts
-    share: float  # of the limit, reserved or spent; above 1 after overruns
-    rate: float  # amount counted by admission per hour of game time
-    pace: float | None  # None: a tick, or a run, whose end is unknown
+    share: float  # of the limit that is reserved or spent; above 1 after overruns
+    rate: float  # the amount that admission counts per hour of game time
+    pace: float | None  # None for a tick, and for a run, because its end is unknown
     out_at: int | None  # game time, total minutes, at which the room runs out; None: not within the window
     outlook: Outlook
 

@@ -39,10 +39,10 @@ class LimitHistory:
         return LimitHistory(self.first, (*earlier, LimitChange(tick, minute, limits)))
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the highest limit ever in force for a window; None if the window was ever unlimited.
+        """Return the highest limit that was ever in force for a window; None if the window was ever unlimited.
 
-        Lowering a limit keeps earlier spending and reservations, so a window may hold up to this amount. For "day:3"
-        the tables in force from its first minute on count, for "tick:7" the table of its tick.
+        A lower limit does not undo earlier spending and reservations, so a window may hold up to this amount. "day:3"
+        counts the tables in force from its first minute on, "tick:7" the table of its tick.
         """
         values = [table.limit_of(window, scope, unit) for table in self._tables_over(window)]
         limits = [value for value in values if value is not None]
@@ -53,7 +53,7 @@ class LimitHistory:
         return self._tables_over(window)[-1].limit_of(window, scope, unit)
 
     def at(self, tick: int) -> LimitTable:
-        """Return the limits by which a tick admits."""
+        """Return the limits by which admission decides at a tick."""
         return [self.first, *self._tables][sum(change.tick <= tick for change in self.changes)]
 
     @property

@@ -1,12 +1,13 @@
 """Repairs: spend the budget left near the end of a day on the most valuable provisional entries of that day.
 
-A heuristic writes a provisional entry when budget, time or the model fails. Its repair is a new job of the same kind,
-charged to the windows of its own tick. Admission considers repairs last, and only where they fit. The result replaces
-the entry, and is stale if the entry is gone. A repair without a model's result changes nothing, and its owner gets no
-further repair until the next day. Runs without a model have no repairs: the heuristic would write the same again.
+A heuristic writes a provisional entry when the budget or the time runs out or the model fails. Its repair is a new job
+of the same kind, charged to the windows of the tick that admits it. Admission decides about repairs last, and admits
+only those that fit. The result replaces the entry, and is stale if the entry is gone. If the model gives no result, the
+repair changes nothing, and its owner gets no other until the next day. Runs without a model have no repairs: the
+heuristic would write the same again.
 
-The most important entry goes first, then the oldest. A plan is repaired only while half a day of it is left, a summary
-only while the lines of its conversation are kept and fit into one prompt.
+The most important entry is repaired first; of several, the oldest. A plan is repaired only while it still covers half a
+day, a summary only while all lines of its conversation are stored and fit into one prompt.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ EVERY = 10  # game minutes between rounds of repairs
 HOUR = 60  # game minutes
 AT_ONCE = 2  # repairs in one round, to leave budget for later requests of the day
 FAILED = "repair.failed"  # counter of an owner: the game day after its last failed repair
-WORTH_PLANNING = 12 * 60  # game minutes
+WORTH_PLANNING = 12 * 60  # game minutes that a plan must still cover to be repaired
 ENOUGH = 3  # observations needed for a useful reflection
-MOST = 300  # observations in the repair of a reflection
-MOST_TOLD = 4_000  # characters of conversation in the repair of a summary
+MOST = 300  # observations that the repair of a reflection reads at most
+MOST_TOLD = 4_000  # characters of conversation that the repair of a summary reads at most
 _PRIORITY = -1
 
 
@@ -41,8 +42,8 @@ def is_time(minute: int, before: int, start: int) -> bool:
     """Return whether repairs are due at game time `minute`, with the previous tick at `before`.
 
     Args:
-        start: minutes after 00:00 at which repairs begin, or at the last tick of the day where ticks are longer than an
-            hour; `DAY`: never.
+        start: minutes after 00:00 at which repairs begin; `DAY`: never. If ticks are longer than an hour, repairs are
+            also due at the day's last tick.
     """
     long = minute - before
     begun = minute % DAY >= start or (long > HOUR and start < DAY and day_of(minute + long) > day_of(minute))
@@ -51,15 +52,15 @@ def is_time(minute: int, before: int, start: int) -> bool:
 
 def repairs(streams: Mapping[str, Stream], minute: int) -> list[Request]:
     """Return the possible repairs, most valuable first."""
-    found: list[tuple[tuple[int, int, str, int], Request]] = []
+    ranked: list[tuple[tuple[int, int, str, int], Request]] = []
     for owner, stream in streams.items():
         if stream.head.counters.get(FAILED, 0) > day_of(minute):
             continue
         for entry in stream.provisional():
             request = _repair(stream, entry, minute)
             if request is not None:
-                found.append(((-rating(entry), entry.minute, owner, entry.number), request))
-    return [request for _, request in sorted(found, key=lambda pair: pair[0])]
+                ranked.append(((-rating(entry), entry.minute, owner, entry.number), request))
+    return [request for _, request in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def admit_repairs(streams: Mapping[str, Stream], at: AdmissionRound, busy: Callable[[str, str], bool]) -> list[Decided]:
@@ -68,18 +69,18 @@ def admit_repairs(streams: Mapping[str, Stream], at: AdmissionRound, busy: Calla
     Args:
         busy: returns whether a job of (kind, owner) is open, deferred, or decided in this tick.
     """
-    found: list[Decided] = []
+    admitted: list[Decided] = []
     for request in repairs(streams, at.minute):
         kind = at.rules.kind_of(request.kind)
         key = JobKey(at.tick, request.kind, request.owner, 0, 0)
-        if not at.rules.model_of(kind) or busy(request.kind, request.owner) or any(d.line.key == key for d in found):
+        if not at.rules.model_of(kind) or busy(request.kind, request.owner) or any(d.line.key == key for d in admitted):
             continue
         fit = first_fitting(at, key, request)
         if not fit.refused:
-            found += hold(at, [(key, request)], fit)
-            if len(found) == AT_ONCE:
+            admitted += hold(at, [(key, request)], fit)
+            if len(admitted) == AT_ONCE:
                 break
-    return found
+    return admitted
 
 
 def admit_retry(
@@ -97,13 +98,13 @@ def admit_retry(
     if owner not in streams:
         raise RepairRefused(f"{owner} has left the run")
     stream = streams[owner]
-    waiting = {entry.number: entry for entry in stream.provisional()}
-    found = [waiting[number] for number in numbers if number in waiting]
-    if not found:
+    provisional = {entry.number: entry for entry in stream.provisional()}
+    repairable = [provisional[number] for number in numbers if number in provisional]
+    if not repairable:
         raise RepairRefused("the job has no provisional entries left: all were repaired or archived")
-    request = _repair(stream, found[0], at.minute)
+    request = _repair(stream, repairable[0], at.minute)
     if request is None:
-        raise RepairRefused(f"too little input is left to repair {found[0].type} {found[0].number}")
+        raise RepairRefused(f"too little input is left to repair {repairable[0].type} {repairable[0].number}")
     kind = at.rules.kind_of(request.kind)
     if not at.rules.model_of(kind):
         raise RepairRefused(f"this run has no model for {kind.name}: the heuristic would write the same result again")
@@ -154,7 +155,7 @@ def _reflected(stream: Stream, reflection: Entry) -> tuple[int, ...]:
 
 
 def _fit_one_prompt(stream: Stream, numbers: Iterable[int]) -> bool:
-    """Return whether all these entries are kept and fit into one prompt untruncated."""
-    found = [stream.entries.get(number) for number in numbers]
-    kept = [entry for entry in found if entry is not None]
-    return bool(kept) and len(kept) == len(found) and sum(len(entry.text) for entry in kept) <= MOST_TOLD
+    """Return whether all these entries are stored and fit into one prompt untruncated."""
+    entries = [stream.entries.get(number) for number in numbers]
+    stored = [entry for entry in entries if entry is not None]
+    return bool(stored) and len(stored) == len(entries) and sum(len(entry.text) for entry in stored) <= MOST_TOLD

@@ -1,4 +1,4 @@
-"""The rules of a run, from its settings: the models of each kind, the cost of an attempt, when a result is due."""
+"""The rules of a run, derived from its settings: each kind's models, the cost of an attempt, when a result is due."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from cogitate.tasks.registry import UnknownKind
 
 @dataclass(frozen=True, kw_only=True)
 class ThrottleRules:
-    """The rules of throttling."""
+    """The rules of the throttle."""
 
-    auto: bool = True  # the controller sets the cadence; otherwise only operators do
+    auto: bool = True  # the controller sets the cadence; False: only operators do
     interval: int = 60  # game minutes between steps of the controller
     least: int = FULL // 8  # the controller's slowest cadence, in thousandths
 
@@ -36,17 +36,17 @@ class Rules:
 
     kinds: Sequence[Kind]
     offers_of: Callable[[Kind, Tier], Sequence[ModelOption]]  # at least one: the tier's model, then down the ladder
-    #: A kind's option with at least so many tokens for reasoning, as far as the model's context has them.
+    #: Returns the option with at least this many tokens for reasoning, as far as the model's context allows.
     with_headroom: Callable[[Kind, ModelOption, int], ModelOption] = lambda kind, option, headroom: option
-    latency_of: Callable[[Kind], int]  # fixed ticks from admission to due
+    latency_of: Callable[[Kind], int]  # fixed ticks from admission to the due tick
     brief: Callable[[str], Mapping[str, object]]
-    briefed: bool = True  # the host gives a brief; kinds that need one are never due without it
-    bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that adapt to the model's latency
-    turn_of: Callable[[str], int] = lambda kind: 1  # ticks between the turns that owners share; 1: they share none
+    briefed: bool = True  # whether the host gives briefs; without them, kinds that need a brief are never due
+    bounds_of: Callable[[Kind], Bounds | None] = lambda kind: None  # of due ticks that follow the model's latency
+    turn_of: Callable[[str], int] = lambda kind: 1  # ticks between turns that all owners share; 1: none are shared
     tier_of: TierRule = usual_tier
     disabled: frozenset[str] = frozenset()  # kinds that are never due and refused on request
     rate_share: float = 0.0  # share of unrated entries that a model rates
-    repair_from: int = 1440  # minutes after 00:00 from which provisional entries are repaired; 1440: never
+    repair_from: int = 1440  # minutes after 00:00 at which repairs begin; 1440: never
     throttle: ThrottleRules = ThrottleRules()
     coalesce: bool = True  # count a repeated observation on the first entry instead of storing it
     max_text: int = MAX_TEXT  # characters of an observation
@@ -80,7 +80,7 @@ class Rules:
         return self.offers_of(kind, "routine")[0].model
 
     def tier(self, request: Request, moment_of: Callable[[str], Moment]) -> Tier:
-        """Return the tier of a request, whose options admission tries; the strong one where the kind has no choice."""
+        """Return the tier whose options admission tries for a request; the strong one if the kind has no choice."""
         return self.tier_of(request, moment_of(request.owner)) if request.kind in self._choosing else "strong"
 
     @cached_property
@@ -93,11 +93,11 @@ class Rules:
         return tuple(dict.fromkeys(offer.model for tier in TIERS for offer in self.offers_of(kind, tier)))
 
     def latency(self, name: str) -> int:
-        """Return a kind's fixed ticks from enqueue to due."""
+        """Return a kind's fixed latency: ticks from admission to the due tick, at least 1."""
         return max(1, self.latency_of(self.kind_of(name)))
 
 
-ASKED_AHEAD = ("plan",)  # kinds requested the evening before, if due ticks adapt
+ASKED_AHEAD = ("plan",)  # kinds requested the evening before if due ticks follow the model's latency
 LEAST_PROMPT = 1_000  # tokens; about the longest built-in template without memories
 
 
@@ -159,14 +159,14 @@ def rules_of(settings: Settings, kinds: Sequence[Kind], brief: Brief, tier_of: T
 
 
 def _unpriced(settings: Settings) -> tuple[str, ...]:
-    """Return the models of a run whose price is unknown, that of its vectors included."""
+    """Return the models of a run whose price is unknown, including the embedding model."""
     models = [price.model for price in settings.prices() if price.origin == "unknown"]
     vectors = settings.embedding_model()
     return (*models, *([vectors.model] if vectors is not None and not vectors.priced else []))
 
 
 def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
-    """Return a kind's bounds in a run whose due ticks adapt; None: this kind's latency is fixed."""
+    """Return the bounds of a kind's due ticks if they follow the model's latency; None: the latency is fixed."""
     if not kind.output_cap or kind.name in settings.latency:
         return None
     clock = settings.game_clock()
@@ -179,12 +179,12 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
 
 
 def _offer(kind: Kind, model: Model, learned: int, vectors: Cost) -> ModelOption:
-    """Return a kind's option for a model, with the prompt reduced to what the answer leaves of the model's context.
+    """Return a kind's option for a model; the prompt gets what the answer leaves of the model's context.
 
     Args:
-        learned: tokens that its reasoning was seen to need; beyond the configured ones, it gets what leaves room for
-            a short prompt.
-        vectors: the most that those of the memories among which it chooses may cost.
+        learned: tokens that its reasoning has needed so far. More than the configured headroom is granted only as far
+            as a short prompt still fits.
+        vectors: upper bound of the cost of embedding the memories that it retrieves from.
     """
     headroom = model.headroom_of(kind.name)
     left = model.context - kind.output_cap - LEAST_PROMPT if model.context else learned
@@ -197,7 +197,7 @@ def _offer(kind: Kind, model: Model, learned: int, vectors: Cost) -> ModelOption
 
 def view_of(settings: Settings) -> BudgetView:
     """Return an empty view of the configured limits."""
-    # Requests made the evening before use that evening's budget, so their guarantee lasts all day.
+    # A request made the evening before uses that evening's budget, so its kind's guarantee lasts all day.
     ahead = ASKED_AHEAD if settings.adapts() else ()
     guarantees = {
         kind: Guarantee(share, DAY if kind in ahead else settings.tuning.last_call.get(kind, DAY))

@@ -1,6 +1,6 @@
-"""Check a run's settings against its kinds, models and owners: what is named exists, fits and has a price.
+"""Check a run's settings against its kinds, models and owners: names, contexts and prices.
 
-Each check raises `ConfigurationError`, which names the setting and what to set instead.
+Each check raises `ConfigurationError`, whose message names the setting and its correction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cogitate.tasks.kind import Kind
 
 
 def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that limits, guarantees and latencies name existing kinds; otherwise they would silently have no effect."""
+    """Check that settings name existing kinds; a setting for an unknown kind would silently have no effect."""
     known = {kind.name for kind in kinds}
     limited = {name.scope.removeprefix("kind:") for name, _ in settings.limit_table() if name.scope.startswith("kind:")}
     given = {
@@ -46,7 +46,7 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
 
 
 def check_cadences(settings: Settings, kinds: Sequence[Kind]) -> None:
-    """Check that no kind waits for a time of day in a run in rounds, which has no days.
+    """Check that no kind is due at a time of day if the run counts rounds, because it has no days.
 
     Raises:
         ConfigurationError: naming the kind and its cadence.
@@ -70,7 +70,7 @@ def _check_kinds(setting: str, named: Iterable[str], known: set[str]) -> None:
 
 
 def strangers(settings: Settings, owners: Container[str]) -> list[str]:
-    """Return the owners missing from `owners` that limits and policies name, each with its setting."""
+    """Return the owners that limits and policies name but `owners` lacks, each with its setting."""
     limited = (name.owner for name, _ in settings.limit_table() if name.owner)
     own = (name for name in settings.policies if ":" in name)
     named = [*(("limits", owner) for owner in limited), *(("policies", owner) for owner in own)]
@@ -105,7 +105,7 @@ def check_spending(settings: Settings) -> None:
 
 
 def check_prices(settings: Settings) -> None:
-    """Check that each model of a run has a price, if a limit is in money: an unpriced model would count as free."""
+    """Check that each model of a run has a price if a limit is in money; an unpriced model would count as free."""
     limits = sorted({name.text() for name, _ in settings.limit_table() if name.unit == "usd_micros"})
     if settings.limit_usd is not None:
         limits[limits.index("run.run.usd_micros")] = "limit_usd"
@@ -123,8 +123,9 @@ def check_prices(settings: Settings) -> None:
 
 
 def _price_settings(price: ModelPrice) -> str:
-    """Return the settings to set for a model's price."""
-    fields = [name for name, one in (("input_price", price.input), ("output_price", price.output)) if one is None]
+    """Return an instruction that names the settings for a model's price."""
+    prices = (("input_price", price.input), ("output_price", price.output))
+    fields = [name for name, amount in prices if amount is None]
     variables = [f"COGITATE_{field.upper()}" for field in fields] if price.name == OF_SHORT_SETTINGS else []
     named = " and ".join(variables or [f"models.{price.name}.{field}" for field in fields])
     return f"set {named} for {quoted(price.model)}"

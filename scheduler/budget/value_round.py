@@ -1,11 +1,11 @@
-"""Which requests of a tick a run's limits afford, by the value of their calls (`cogitate.scheduler.budget.call_value`).
+"""Decide which requests of a tick the limits afford, by the value of their calls.
 
-Admission expects a demand for each daily limit, and for a limit of a run with a known end: the requests of the previous
-day from this hour on, or those of today so far. Each owner has but one first thought, so that of the expected requests
-of a kind at most as many are first ones as owners are left without a thought. If the remaining amount covers only a
-share of that demand, admission grants the same share of the requests: those with the highest values, by the values seen
-so far. One call in `CHECKS`, drawn by the key of its request, passes whatever its value; for these the run reports
-expected and found changes, free of selection bias.
+`cogitate.scheduler.budget.call_value` estimates the values. Admission forecasts the demand on each daily limit, and on
+a run's limits if its end is known: from the previous day's requests after this hour, or from today's so far. An owner
+has one first thought of a kind a day, so the forecast has at most as many first thoughts as owners without one. If the
+rest of a limit covers only a share of the demand, admission grants the same share of the requests: those with the
+highest values, compared with the values seen so far. One call in `CHECKS`, drawn by a hash of its key, passes at any
+value; from these calls the run reports expected and found changes without selection bias.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MILLION = 1_000_000
 class ExpectedSteps(NamedTuple):
     """Expected requests, in thousandths, by the step of their value.
 
-    Of those to come, one in `n` + 1 has a higher value than all `n` that were seen (Laplace's rule of succession).
+    After `n` requests, one in `n` + 1 exceeds all values seen so far (Laplace's rule of succession).
     """
 
     steps: Mapping[int, int]
-    above_firsts: int  # first thoughts of their owners above all seen ones
-    above_others: int
+    above_firsts: int  # owners' first thoughts above all values seen so far
+    above_others: int  # later thoughts above all values seen so far
 
     @property
     def total(self) -> int:
@@ -40,7 +40,7 @@ class ExpectedSteps(NamedTuple):
 
 
 class ValueRound:
-    """The values of the requests of one tick, and which of them the limits afford."""
+    """The values of one tick's requests, and the decision which of them the limits afford."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class ValueRound:
         """Begin the round of a tick.
 
         Args:
-            worth_of: returns the value of a request; None: its kind asks no model.
-            kinds: those that ask a model, and whether each owner has them once a day.
-            owners: how many there are.
-            last: the run's last minute, if it has one.
+            worth_of: returns the value of a request; None if its kind asks no model.
+            kinds: the kinds that ask a model; True: each owner has the kind once a day.
+            owners: number of owners.
+            last: the run's last minute; None: unknown.
         """
         self._values, self._view, self._minute = values, view, minute
         self._worth_of, self._kinds, self._owners, self._last = worth_of, kinds, max(1, owners), last
@@ -82,7 +82,7 @@ class ValueRound:
         return self._worths[id(request)]
 
     def affords(self, key: JobKey, request: Request, cost: Cost, cells: Iterable[Cell]) -> bool:
-        """Return whether the limits afford a call of this value; a kind's guarantee and checks always pass."""
+        """Return whether the limits afford a call of this value; checks and calls within a guarantee always pass."""
         worth = self.of(request)
         if worth is None:
             return True
@@ -100,7 +100,7 @@ class ValueRound:
         return afforded
 
     def valued(self, key: JobKey, request: Request) -> Valued | None:
-        """Return how a call that the limits afford was valued; None: its kind asks no model."""
+        """Return whether an affordable call checks the estimate; None if its kind asks no model."""
         worth = self.of(request)
         return None if worth is None else Valued(key in self._checks)
 
@@ -109,7 +109,7 @@ class ValueRound:
         return paced and self._view.table.limited(cell.period, cell.scope)
 
     def _share(self, kind: str, cell: Cell, cost: Cost) -> int:
-        """Return the share of the expected requests that a limit affords, in millionths."""
+        """Return the share of the expected demand that a limit can pay for, in millionths."""
         share = _MILLION
         for unit, amount in zip(LIMIT_UNITS, (*amounts(cost), 1), strict=True):
             spare = self._view.spare(cell, unit, kind, self._minute) if amount else None
@@ -119,7 +119,7 @@ class ValueRound:
         return share
 
     def _is_among(self, key: JobKey, worth: Worth, scope: str, share: int) -> bool:
-        """Return whether a call is among this share, in millionths, of the highest values expected; ties are drawn."""
+        """Return whether a call is in the top `share`, in millionths, of the expected values; lots break ties."""
         expected = self._expected_steps(scope)
         own = self._value_step(key.kind, worth.step, is_first=worth.is_first)
         higher = expected.above_firsts + sum(count for step, count in expected.steps.items() if step > own)
@@ -129,7 +129,7 @@ class ValueRound:
         return allowed > 0 and _drawn(key, b"tie") % _MILLION * expected.steps.get(own, 1) < allowed
 
     def _expected_steps(self, scope: str) -> ExpectedSteps:
-        """Return the steps of value that a limit has to expect, by each kind's demand."""
+        """Return the expected requests under a limit by the step of their value."""
         name = scope if scope.startswith("kind:") else ""
         if name not in self._steps:
             steps, above = Counter[int](), Counter[bool]()
@@ -145,25 +145,25 @@ class ValueRound:
         return self._steps[name]
 
     def _value_step(self, kind: str, step: int, *, is_first: bool) -> int:
-        """Return the step of the value of calls of a kind whose need is of this step."""
+        """Return the step of a call's value, given the step of its need."""
         return step_of(self._values.valued(kind, least_of(step), is_first=is_first))
 
     def _expected(self, kind: str, *, whole_run: bool) -> int:
-        """Return the expected requests of a kind, of this tick and later."""
+        """Return the expected requests of a kind, in this tick and later."""
         once, last = self._owners if self._kinds[kind] else None, self._last if whole_run else None
         return self._new[kind] + self._values.demand(kind, self._minute, once=once, last=last)
 
     def _demand(self, scope: str, unit: LimitUnit, amount: int, *, whole_run: bool) -> int:
-        """Return the expected use of a limit by the requests of this tick and later, at least 1."""
+        """Return how much of a limit the requests of this tick and later are expected to use, at least 1."""
         scope = "owner" if scope.startswith("owner:") else scope
-        found = self._demands.get((scope, unit, whole_run))
-        if found is None:
+        demand = self._demands.get((scope, unit, whole_run))
+        if demand is None:
             kinds = (kind for kind in self._kinds if scope in ("run", "owner", f"kind:{kind}"))
-            found = sum(
+            total = sum(
                 self._expected(kind, whole_run=whole_run) * self._mean_cost(kind, unit, amount) for kind in kinds
             )
-            self._demands[scope, unit, whole_run] = found = found // (self._owners if scope == "owner" else 1)
-        return max(found, 1)
+            self._demands[scope, unit, whole_run] = demand = total // (self._owners if scope == "owner" else 1)
+        return max(demand, 1)
 
     def _mean_cost(self, kind: str, unit: LimitUnit, amount: int) -> int:
         if unit in ("calls", "jobs"):

@@ -1,8 +1,8 @@
-"""Operators' control requests to a run, as stored in the ledger and the journal.
+"""Operators' control requests to a run, in the form that the ledger and the journal store.
 
-A request waits in the run's list `controls` until a host takes it. The host reads the list with its ordinary steps,
-validates each request in order, and applies it with the next commit. The same step removes the request and writes the
-answer and the journal line, so each request is applied exactly once, even after a crash.
+A request waits in the run's list `controls` until a host takes it. The replies to the host's ordinary steps carry the
+list; the host validates each request in order, and applies it with the next commit. The same step removes the request
+and writes the answer and the journal line, so each request is applied exactly once, even after a crash.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import msgspec
 from cogitate.memory import typed_json
 
 FULL = 1000  # a kind's usual cadence, in thousandths
-MOST_CANCELLED = 1_000  # jobs of one request to cancel jobs
+MOST_CANCELLED = 1_000  # jobs that one request may cancel
 
-#: The mode of a host: it runs; waits at the boundary; admits no jobs; has left once no admitted job was open (the next
-#: host runs as usual); has ended the run for good.
+#: The mode of a host: it runs; it waits at the boundary; it admits no jobs; it drained and left (the next host runs as
+#: usual); it ended the run for good.
 Mode = Literal["running", "paused", "draining", "drained", "cancelled"]
 
 
 class SetLimit(msgspec.Struct, frozen=True, tag="limit"):
-    """A request to set a limit of the budget, from the next admission on."""
+    """A request to set a limit of the budget from the next admission on."""
 
     name: str  # "period.scope.unit"
     value: int | None  # None: no limit
@@ -34,7 +34,7 @@ class SetCadence(msgspec.Struct, frozen=True, tag="throttle"):
 
     kind: str
     factor: int | None = None  # 0: never; None: unchanged
-    pinned: bool | None = None  # True: the controller leaves it alone; None: unchanged
+    pinned: bool | None = None  # True: the controller does not change it; None: unchanged
 
 
 class SetMode(msgspec.Struct, frozen=True, tag="mode"):
@@ -44,7 +44,7 @@ class SetMode(msgspec.Struct, frozen=True, tag="mode"):
 
 
 class Retry(msgspec.Struct, frozen=True, tag="retry"):
-    """A request to ask a model again for a result that a heuristic made."""
+    """A request to ask a model for a result that so far comes from a heuristic."""
 
     job: str  # key of the job
     owner: str
@@ -52,7 +52,7 @@ class Retry(msgspec.Struct, frozen=True, tag="retry"):
 
 
 class CancelJobs(msgspec.Struct, frozen=True, tag="cancel_jobs"):
-    """A request to end open jobs without a model's answer: their heuristics take its place."""
+    """A request to end open jobs without a model's answer; their heuristics apply instead."""
 
     jobs: tuple[str, ...]  # keys
 
@@ -61,20 +61,20 @@ Control = SetLimit | SetCadence | SetMode | Retry | CancelJobs
 
 
 class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One operator request, as stored in the list."""
+    """One request of an operator, as the list stores it."""
 
     id: str
     control: Control
     by: str = ""  # name of the operator, for the history only
-    reason: str = ""  # why the operator asks, for the history only
+    reason: str = ""  # the operator's reason, for the history only
 
 
 class CalledOff(NamedTuple):
-    """Counts of the jobs that a request to cancel jobs names, by outcome."""
+    """How many of the jobs in a request to cancel jobs were cancelled, and how many were not."""
 
     cancelled: int
-    ended: int  # before the request was applied
-    held: int  # open, but no model was to be asked for them any more
+    ended: int  # had ended before the host applied the request
+    held: int  # open, but already left to their heuristic
 
     def text(self) -> str:
         """Return the counts in words."""
@@ -83,17 +83,17 @@ class CalledOff(NamedTuple):
 
 
 class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The host's answer to a request, kept for waiting operators and in the notes of the journal."""
+    """The host's answer to a request, stored for waiting operators and in the notes of the journal."""
 
     id: str
-    tick: int  # in which the host applied or refused it
+    tick: int  # at which the host applied or refused the request
     control: Control
-    refused: str = ""  # why it was not applied
+    refused: str = ""  # why the host refused it; "": it applied it
     job: str = ""  # for a retry: the key of the new job
-    cancelled: int = 0  # for a request to cancel jobs: those of its jobs that it has ended
-    held: int = 0  # likewise: those for which no model was to be asked any more; all others had ended before
+    cancelled: int = 0  # for a request to cancel jobs: how many it cancelled
+    held: int = 0  # likewise: how many were already left to their heuristic; all others had ended before
     by: str = ""  # name of the operator
-    reason: str = ""  # of the operator
+    reason: str = ""  # the operator's reason
 
     @property
     def called_off(self) -> CalledOff | None:
@@ -103,22 +103,22 @@ class ControlAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
         return CalledOff(self.cancelled, len({*self.control.jobs}) - self.cancelled - self.held, self.held)
 
 
-_ASKED = typed_json.decoder(ControlRequest)
+_REQUEST = typed_json.decoder(ControlRequest)
 
 
 def read_asked(raw: Iterable[bytes]) -> list[ControlRequest | None]:
-    """Return the requests of a list in the ledger; None for an unreadable one, which is removed with them."""
+    """Return the requests of a list in the ledger; None for an unreadable one, which the host removes too."""
     return [_read(item) for item in raw]
 
 
-def wanted_mode(asked: Sequence[ControlRequest | None]) -> Mode | None:
-    """Return the mode that the latest of these requests sets, if any does."""
-    modes = [item.control.mode for item in asked if item is not None and isinstance(item.control, SetMode)]
+def wanted_mode(requests: Sequence[ControlRequest | None]) -> Mode | None:
+    """Return the mode that the last of these requests sets; None if none sets one."""
+    modes = [item.control.mode for item in requests if item is not None and isinstance(item.control, SetMode)]
     return modes[-1] if modes else None
 
 
 def _read(raw: bytes) -> ControlRequest | None:
     try:
-        return _ASKED.decode(raw)
+        return _REQUEST.decode(raw)
     except msgspec.DecodeError:
         return None

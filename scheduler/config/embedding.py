@@ -1,4 +1,4 @@
-"""The embedding model of a run: its settings, the form in which the run stores it, and what its calls cost."""
+"""The embedding model of a run: its settings, the form in which the run stores it, and the cost of its calls."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import DEFAULT
 from cogitate.tasks.job import Cost
 
-MOST_TOKENS = 1_000  # of the vectors of one job: its query, and some thirty memories
-IN_PROCESS = "in-process"  # instead of an endpoint: workers compute vectors themselves
+MOST_TOKENS = 1_000  # tokens that one job embeds: its query and about thirty memories
+IN_PROCESS = "in-process"  # in place of an endpoint's name: workers compute vectors themselves
 _PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
 
 
 class EmbeddingSettings(BaseModel):
-    """The embedding model for jobs that choose memories, and for a host's searches."""
+    """The settings of the embedding model, for jobs that retrieve memories and for a host's searches."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,7 +25,7 @@ class EmbeddingSettings(BaseModel):
     input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: unknown
 
     def kept(self) -> EmbeddingModel:
-        """Return the model as a run keeps it."""
+        """Return the model in the form that a run stores."""
         local = self.endpoint == IN_PROCESS
         kept = EmbeddingModel(
             endpoint=self.endpoint,
@@ -38,12 +38,12 @@ class EmbeddingSettings(BaseModel):
 
 
 class EmbeddingModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An embedding model as a run keeps it."""
+    """An embedding model in the form that a run stores."""
 
     endpoint: str
     model: str
     input_price: int = 0  # micro-dollars per million tokens
-    priced: bool = True  # otherwise its price is unknown and stored as 0
+    priced: bool = True  # False: its price is unknown and stored as 0
     timeout: float = 10.0  # seconds for the vectors of one job
 
     @property
@@ -53,11 +53,11 @@ class EmbeddingModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
     @property
     def bound(self) -> Cost:
-        """Return the most that the vectors of one job may cost, which admission reserves beside the model's call."""
+        """Return the upper bound of the cost of one job's vectors; admission reserves it in addition to the call."""
         return self.cost(MOST_TOKENS)
 
     def cost(self, tokens: int) -> Cost:
-        """Return the cost of so many tokens. It counts no call: limits of calls are limits of thoughts."""
+        """Return the cost of embedding this many tokens. It counts no call: limits of calls limit thoughts."""
         if self.is_local:
             return Cost()
         return Cost(tokens=tokens, usd_micros=-(-tokens * self.input_price // _PRICE_UNIT))

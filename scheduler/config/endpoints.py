@@ -1,8 +1,8 @@
 """Endpoints and models: their settings, the form in which a run stores a model, and the cost of a call.
 
-An endpoint is a server that takes calls, with its key and its limits. It belongs to this machine's configuration and
-never enters the ledger. A job names a model: it has prices, and the run keeps it, so that every worker charges the same
-regardless of its configuration.
+An endpoint is a server that answers calls, with its key and its limits. It belongs to this machine's configuration and
+never enters the ledger. A job names a model. The run stores its models with their prices, so every worker charges the
+same amount regardless of its own configuration.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ Batch = Literal["auto", "off"]
 ServiceTier = Literal["auto", "standard"]
 STANDARD = "default"  # what providers call the standard service tier
 FLEX = "flex"
-BATCH = "batch"  # requests in batch files, as prices name them
+BATCH = "batch"  # the name of batch files among the service tiers of a price
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 class Endpoint(BaseModel):
-    """One OpenAI-compatible server. Limits that are None are not enforced."""
+    """One OpenAI-compatible server. A limit of None is not enforced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     base_url: str | None = None  # None: OPENAI_BASE_URL, else the client's own default
-    api_key: SecretStr | None = None  # None: the variable named below
+    api_key: SecretStr | None = None  # None: the value of `api_key_variable`
     api_key_variable: str = "OPENAI_API_KEY"
-    concurrency: int | None = Field(None, ge=1)  # calls in flight, of all workers together
-    requests_per_minute: int | None = Field(None, ge=1)  # of all workers together
-    burst: int = Field(0, ge=0)  # requests that may come ahead of that limit's even pace
-    tokens_per_minute: int | None = Field(None, ge=1)  # reserved first, then used, of all workers together
+    concurrency: int | None = Field(None, ge=1)  # calls in flight, over all workers
+    requests_per_minute: int | None = Field(None, ge=1)  # over all workers
+    burst: int = Field(0, ge=0)  # requests that may run ahead of the even pace of `requests_per_minute`
+    tokens_per_minute: int | None = Field(None, ge=1)  # over all workers; counts reservations, then usage
 
 
 def _checked_parameters(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -72,32 +72,32 @@ Parameters = Annotated[dict[str, JsonValue], AfterValidator(_checked_parameters)
 
 
 class KindOfModelSettings(BaseModel):
-    """The settings of a model for one kind of job, where they differ."""
+    """The settings of a model that differ for one kind of job."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    headroom: int | None = Field(None, ge=0, le=_MOST_HEADROOM)  # None: that of the model
-    parameters: Parameters = {}  # merged over those of the model
+    headroom: int | None = Field(None, ge=0, le=_MOST_HEADROOM)  # None: the model's
+    parameters: Parameters = {}  # override the model's parameters
 
 
 class ModelSettings(BaseModel):
-    """One model of an endpoint and what it costs."""
+    """The settings of one model of an endpoint, with its prices."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     endpoint: str = DEFAULT
-    model: str | None = None  # the endpoint's name for it; only "default" may leave it to the short settings
-    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: that of the table, if any
-    cached_input_price: int | None = Field(None, ge=0)  # None: as the input price, from the table or the same
-    output_price: int | None = Field(None, ge=0)  # reasoning included; None: as the input price
+    model: str | None = None  # the endpoint's name for it; the short settings may give it for "default"
+    input_price: int | None = Field(None, ge=0)  # micro-dollars per million tokens; None: from the table, if listed
+    cached_input_price: int | None = Field(None, ge=0)  # None: from the table like the input price, else equal to it
+    output_price: int | None = Field(None, ge=0)  # reasoning included; None: from the table, if listed
     context: int | None = Field(None, ge=256)  # tokens of prompt and answer together
     seed: int | None = Field(None, ge=0, le=2**31 - 1)  # sent with each request; None: the endpoint chooses
-    parameters: Parameters = {}  # further ones of each request, such as temperature
-    headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens that its reasoning may take beyond an answer
-    reasons: bool = True  # whether it is asked to explain deeds and insights; very small models cannot
-    pack: Pack = "off"  # whether one request may think for several owners
-    batch: Batch = "off"  # whether jobs may be asked in batch files, where ticks wait long enough for these
-    service_tier: ServiceTier = "standard"  # "auto": the cheaper, slower flex tier where an answer may wait
+    parameters: Parameters = {}  # additional parameters of each request, such as temperature
+    headroom: int = Field(0, ge=0, le=_MOST_HEADROOM)  # tokens for reasoning in addition to the answer
+    reasons: bool = True  # whether prompts ask for reasons of actions and insights; very small models give none
+    pack: Pack = "off"  # whether one request may ask about the jobs of several owners
+    batch: Batch = "off"  # whether requests may go into batch files if their due ticks leave hours for the answer
+    service_tier: ServiceTier = "standard"  # "auto": the cheaper, slower flex tier if the answer may wait
     kinds: dict[str, KindOfModelSettings] = {}  # by kind of job
     service_tiers: dict[str, Annotated[int, Field(ge=0, le=1_000)]] = {}  # per cent of the prices that each tier costs
 
@@ -118,12 +118,12 @@ class ModelSettings(BaseModel):
         return self
 
     def price(self, name: str, base_url: str | None) -> ModelPrice:
-        """Return its price: what is stated, completed from the table."""
+        """Return the model's price: the settings, completed from the table."""
         model, stated = self.model or "", (self.input_price, self.output_price)
         listed = listed_price(model, base_url) if None in stated else None
         tiers = dict(listed.service_tiers) if listed else {}
         if not self._named_tiers() <= {STANDARD, *tiers, *self.service_tiers}:
-            listed, tiers = None, {}  # the price of that tier is not known
+            listed, tiers = None, {}  # the price of that tier is unknown
         automatic = {FLEX: self.service_tier == "auto", BATCH: self.batch == "auto"}
         used = self._named_tiers() | {tier for tier, is_used in automatic.items() if is_used}
         given = ModelPrice(
@@ -142,10 +142,10 @@ class ModelSettings(BaseModel):
         return msgspec.structs.replace(given, cached_input=cached)
 
     def kept_as(self, name: str, price: ModelPrice | None = None) -> Model:
-        """Return the model as a run keeps it under this name.
+        """Return the model in the form that a run stores, under this name.
 
         Args:
-            price: its price; None: that at the default endpoint of the client.
+            price: the model's price; None: its price at the client's default endpoint.
         """
         price = price or self.price(name, None)
         known = price.input is not None and price.output is not None
@@ -176,14 +176,14 @@ class ModelSettings(BaseModel):
         return typed_json.with_shared_defaults(kept)
 
     def _named_tiers(self) -> set[str]:
-        """Return the service tiers that parameters of its requests name."""
+        """Return the service tiers that the parameters of the model's requests name."""
         named = (one.get("service_tier") for one in (self.parameters, *(k.parameters for k in self.kinds.values())))
         return {str(tier) for tier in named if tier is not None}
 
     def _percents(self, tiers: dict[str, int]) -> Iterator[int]:
-        """Yield what requests cost at most, in per cent of the prices: those of the model, then those of each kind.
+        """Yield what requests cost at most, in per cent of the prices, for the model's parameters and then each kind's.
 
-        With the tier "auto" a request that the flex tier refuses is asked in the standard one.
+        With "auto", a worker repeats in the standard tier what the flex tier refuses.
         """
         own = self.parameters.get("service_tier")
         for asked in (own, *(kind.parameters.get("service_tier", own) for kind in self.kinds.values())):
@@ -196,14 +196,14 @@ def _text_of(parameters: dict[str, JsonValue]) -> str:
 
 
 class KindOfModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The properties of a model for one kind of job, where they differ."""
+    """The properties of a model that differ for one kind of job."""
 
     headroom: int | None = None
-    parameters: str = ""  # all of them, as of a model
+    parameters: str = ""  # all parameters, those of the model included
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A model as a run keeps it and a job names it."""
+    """A model in the form that a run stores."""
 
     name: str  # its name in jobs, journal and tiers
     model: str  # its endpoint's name for it
@@ -211,35 +211,35 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     input_price: int = 0  # micro-dollars per million tokens
     cached_input_price: int = 0
     output_price: int = 0
-    context: int = 0  # tokens; 0: not known
-    seed: int | None = None  # seed of its sampling, if the endpoint supports it
-    parameters: str = ""  # a JSON object: further parameters of each request
-    headroom: int = 0  # tokens that its reasoning may take beyond an answer
-    reasons: bool = True  # whether it is asked to explain deeds and insights
-    pack: Pack = "off"  # whether one request may think for several owners
-    batch: Batch = "off"  # whether jobs may be asked in batch files
+    context: int = 0  # tokens; 0: unknown
+    seed: int | None = None  # sent with each request; None: the endpoint chooses
+    parameters: str = ""  # a JSON object: additional parameters of each request
+    headroom: int = 0  # tokens for reasoning in addition to the answer
+    reasons: bool = True  # whether prompts ask for reasons of actions and insights
+    pack: Pack = "off"  # whether one request may ask about the jobs of several owners
+    batch: Batch = "off"  # whether requests may go into batch files
     service_tier: ServiceTier = "standard"
     kinds: dict[str, KindOfModel] = msgspec.field(default_factory=dict)  # by kind of job
-    percent: int = 100  # of the prices, that a request costs at most
-    priced: bool = True  # otherwise its prices are unknown and stored as 0
+    percent: int = 100  # the highest cost of a request, in per cent of the prices
+    priced: bool = True  # False: its prices are unknown and stored as 0
     service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # per cent of the prices that each tier costs
 
     def headroom_of(self, kind: str) -> int:
-        """Return the tokens that reasoning may take beyond an answer of this kind."""
+        """Return the tokens for reasoning in addition to an answer of this kind."""
         own = self.kinds.get(kind)
         return self.headroom if own is None or own.headroom is None else own.headroom
 
     def percent_of(self, service_tier: str) -> int:
-        """Return what a call costs, in per cent of the prices.
+        """Return the cost of a call, in per cent of the prices.
 
         Args:
-            service_tier: the one that served it, as the endpoint reports; "" or an unknown one: the dearest that the
-                model's requests ask for.
+            service_tier: the tier that served it, as the endpoint reports; if it is "" or unknown, the call costs as
+                much as the dearest tier that the model's requests ask for.
         """
         return self.service_tiers.get(service_tier, 100 if service_tier == STANDARD else self.percent)
 
     def asked_by(self, kind: str) -> Model:
-        """Return the model with the parameters that it has for this kind."""
+        """Return the model with its parameters for this kind."""
         own = self.kinds.get(kind)
         return self if own is None else msgspec.structs.replace(self, parameters=own.parameters)
 
@@ -261,13 +261,13 @@ _PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
 
 
 def usd_micros(model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0, percent: int = 100) -> int:
-    """Return the price of one call in micro-dollars, rounded up so that rounding never passes a limit.
+    """Return the price of one call in micro-dollars, rounded up so that rounding never exceeds a limit.
 
     Args:
         prompt_tokens: all tokens of the prompt.
         output_tokens: all tokens of the answer, reasoning included.
-        cached: how many of the prompt's tokens the provider had in its cache.
-        percent: of the model's prices, that the call's service tier costs.
+        cached: how many of the prompt's tokens came from the provider's cache.
+        percent: the price of the call's service tier, in per cent of the model's prices.
     """
     price = (
         (prompt_tokens - cached) * model.input_price
@@ -289,10 +289,10 @@ def call_cost(
 
 
 def upper_bound(model: Model, prompt_cap: int, output_cap: int) -> Cost:
-    """Return the most that one attempt may cost, which admission and every further attempt reserve.
+    """Return the upper bound of the cost of one attempt; admission and every further attempt reserve it.
 
-    It assumes no cached input, or all of it where cached input costs more. A kind that
-    never asks a model (`output_cap` 0) reserves nothing.
+    It assumes that no input is cached, or all of it if cached input costs more. A kind that never asks a model
+    (`output_cap` 0) reserves nothing.
     """
     if output_cap == 0:
         return Cost()
@@ -301,7 +301,7 @@ def upper_bound(model: Model, prompt_cap: int, output_cap: int) -> Cost:
 
 
 def room_for_answer(model: Model, reserved: Cost, prompt_tokens: int) -> int:
-    """Return the tokens that an answer to this prompt may have so that the call costs no more than was reserved."""
+    """Return the most tokens that an answer to this prompt may have without exceeding the reservation."""
     room = reserved.tokens - prompt_tokens
     if model.context:
         room = min(room, model.context - prompt_tokens)

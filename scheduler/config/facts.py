@@ -1,4 +1,4 @@
-"""What a run keeps of its configuration: its settings, and the constants that workers compute from."""
+"""The configuration that a run stores: its settings, and the constants that workers compute from."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ SCHEMA = 7
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The run's constants as the ledger keeps them. Workers compute from these, never from their own settings."""
+    """A run's constants, as the ledger stores them. Workers compute from these, never from their own settings."""
 
     locations: tuple[Location, ...] = ()
     limits: MemoryLimits = MemoryLimits()
     minutes_per_tick: int = 1
     seconds: int = 0  # of a tick beyond its minutes
-    # None: as `Clock` has them. Large numbers and strings as defaults would be omitted or not by their identity.
+    # None: the defaults of `Clock`. msgspec omits a default only if it is the same object, which for a large number or
+    # a string is not certain, so the encoding would vary.
     day_seconds: int | None = None
     clock_names: str | None = None
     start_minute: int = 0  # game time of tick 0
@@ -42,18 +43,18 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     spread: int = 0  # minutes
     act_interval: int = 0  # ticks; 0: agents choose no actions
     names: dict[str, str] = msgspec.field(default_factory=dict)
-    # How memories are scored; None: the default profile. A string as default would be omitted or not by its identity.
+    # How memories are scored; None: the default profile. Not a string, for the same reason as `clock_names`.
     retrieval: ProfileChoice | None = None
-    kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # of a kind, where it differs
+    kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # by kind, if it differs
     scope_names: dict[str, str] = msgspec.field(default_factory=dict)  # of owners that are not agents
     routines: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)  # of groups and the world
     languages: dict[str, str] = msgspec.field(default_factory=dict)  # of groups and the world
-    spoken: str | None = None  # the language that all profiles together show, if not English
+    spoken: str | None = None  # the language of all profiles together, if not English
     models: tuple[Model, ...] = ()  # models that jobs may name; none: jobs use heuristics
-    ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, as they are asked
+    ladders: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)  # models by kind, in the order of asking
     response_cache: bool = False  # workers reuse answers of earlier runs
-    embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
-    templates: dict[str, str] = msgspec.field(default_factory=dict)  # of prompts that a fork changes, by name
+    embeddings: EmbeddingModel | None = None  # None: retrieval compares words only
+    templates: dict[str, str] = msgspec.field(default_factory=dict)  # prompt templates that a fork changed, by name
 
     @property
     def profile(self) -> ProfileChoice:
@@ -64,14 +65,14 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return next((model.asked_by(kind) for model in self.models if model.name == name), None)
 
     def below(self, kind: str, model: str) -> tuple[Model, ...]:
-        """Return the models of a kind's ladder that follow this one, with their parameters for the kind."""
+        """Return the models below this one on a kind's ladder, with their parameters for the kind."""
         ladder = self.ladders.get(kind, self.ladders.get("", ()))
         names = ladder[ladder.index(model) + 1 :] if model in ladder else ()
-        return tuple(found for name in names if (found := self.model(kind, name)) is not None)
+        return tuple(lower for name in names if (lower := self.model(kind, name)) is not None)
 
     def world(self) -> WorldFacts:
-        """Return the constants that kinds of job see."""
-        same = {one.name: getattr(self, one.name) for one in fields(WorldFacts) if one.name != "retrieval"}
+        """Return the constants that kinds of job may read."""
+        same = {field.name: getattr(self, field.name) for field in fields(WorldFacts) if field.name != "retrieval"}
         return WorldFacts(retrieval=self.profile, **same)
 
     def minute(self, tick: int) -> int:
@@ -88,8 +89,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-CROWD = 50  # agents that plan in one game minute, unless `spread` is set
-LONGEST_SPREAD = 120  # game minutes, unless `spread` is set
+CROWD = 50  # agents that plan in the same game minute, unless `spread` is set
+LONGEST_SPREAD = 120  # game minutes over which agents plan at most, unless `spread` is set
 
 
 def facts_of(settings: Settings, locations: Sequence[Location], start_minute: int, owners: Iterable[str] = ()) -> Facts:
@@ -116,8 +117,8 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
     )
 
 
-#: Settings that a run is created with and keeps: on resume they override the environment's. All others are about the
-#: machine, its endpoints and keys, its pace, and the money of a real day.
+#: The settings that a run stores at its creation; when a host resumes it, they override the environment's. All others
+#: describe the machine, its endpoints and keys, the pace, and the limits of a real day.
 KEPT = fields_of("model", "time", "budget", "jobs", "memory", "events") - {
     "base_url",
     "api_key",
@@ -130,11 +131,11 @@ KEPT = fields_of("model", "time", "budget", "jobs", "memory", "events") - {
     "real_day_usd",
 }
 
-_PRICES = "prices"  # beside the settings: what a run counts the tokens of its models at, by name
+_PRICES = "prices"  # stored with the settings: the prices at which a run counts its models' tokens, by model
 
 
 def keep_settings(settings: Settings) -> str:
-    """Return the settings that a run keeps, in their stored form, with the prices of its models as they are now."""
+    """Return the stored form of the settings that a run keeps, with the current prices of its models."""
     kept: dict[str, object] = json.loads(settings.model_dump_json(include=set(KEPT)))
     kept |= {name: value for name, value in asdict(settings.tuning).items() if name in KEPT_TUNING}
     if prices := {price.name: price for price in settings.prices()}:
@@ -143,10 +144,10 @@ def keep_settings(settings: Settings) -> str:
 
 
 def check_kept(raw: bytes, over: Settings) -> None:
-    """Check the kept settings of a run from elsewhere; `kept_settings` trusts those of this server.
+    """Check the stored settings of a run from another server; `kept_settings` trusts those of this one.
 
     Raises:
-        ValueError: when a run keeps no such setting, or one is not valid with the endpoints of `over`.
+        ValueError: if a run does not keep such a setting, or a value is invalid with the endpoints of `over`.
     """
     kept = typed_json.decode(raw, dict[str, Any])
     tuned = {name: kept.pop(name) for name in sorted(KEPT_TUNING & kept.keys())}
@@ -158,7 +159,7 @@ def check_kept(raw: bytes, over: Settings) -> None:
     PinnedSettings(**kept, endpoints=over.endpoints)
 
 
-#: Why a setting that a run keeps cannot differ from a tick on.
+#: Settings that a run keeps and that cannot change at one of its ticks, each with the reason.
 FIXED: dict[str, str] = {
     **dict.fromkeys(("seconds_per_tick", "day_seconds", "clock"), "earlier ticks use the game time that it defines"),
     "apply": "open jobs were admitted with their due ticks",
@@ -168,10 +169,10 @@ FIXED: dict[str, str] = {
 
 
 def check_changeable(name: str) -> None:
-    """Check that a setting may differ from a tick of a run on.
+    """Check that a setting can change at a tick of a run.
 
     Raises:
-        ConfigurationError: naming the reason why it may not.
+        ConfigurationError: naming the reason why it cannot.
     """
     if name in FIXED:
         raise ConfigurationError(f"{name} cannot change within a run: {FIXED[name]}")
@@ -182,14 +183,14 @@ def check_changeable(name: str) -> None:
 
 
 def changed_settings(kept: bytes | str, given: Mapping[str, object], over: Settings) -> Settings:
-    """Return the settings of a run with some changed; models that change have the prices of today.
+    """Return the settings of a run with some of them changed; a changed model gets its current price.
 
     Args:
-        kept: as a run keeps them.
-        over: those of this machine.
+        kept: the run's settings in their stored form.
+        over: the settings of this machine.
 
     Raises:
-        ConfigurationError: for a setting that cannot change, or cannot have its value.
+        ConfigurationError: for a setting that cannot change, or an invalid value.
     """
     for name in given:
         check_changeable(name)
@@ -206,7 +207,7 @@ def changed_settings(kept: bytes | str, given: Mapping[str, object], over: Setti
 
 
 def with_conditions(facts: Facts, settings: Settings, templates: Mapping[str, str]) -> Facts:
-    """Return the constants of a run whose settings and templates change."""
+    """Return a run's constants after a change of its settings and templates."""
     new = facts_of(settings, (), 0)
     same = ("limits", "morning", "act_interval", "retrieval", "kind_retrieval", "models", "ladders", "response_cache")
     changed = {name: getattr(new, name) for name in same} | {"templates": facts.templates | dict(templates)}
@@ -214,13 +215,13 @@ def with_conditions(facts: Facts, settings: Settings, templates: Mapping[str, st
 
 
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
-    """Return the settings that a run was created with; all others come from `over` or the environment."""
+    """Return the settings that a run stored at its creation; all others come from `over` or the environment."""
     kept = json.loads(raw)
-    if minutes := kept.pop("minutes_per_tick", None):  # of earlier versions
+    if minutes := kept.pop("minutes_per_tick", None):  # from earlier versions
         kept["seconds_per_tick"] = 60 * minutes
-    kept.pop("day_start", None)  # of earlier versions
+    kept.pop("day_start", None)  # from earlier versions
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
-    named = kept.get("embeddings")  # None: a run of an earlier version has none either
+    named = kept.get("embeddings")  # missing in runs of earlier versions
     kept["embeddings"] = named and EmbeddingSettings.model_validate(named)
     prices = typed_json.convert(kept.pop(_PRICES, {}), dict[str, ModelPrice])
     return (over or Settings()).changed(**kept | {"models": models}).with_prices(prices)

@@ -1,4 +1,7 @@
-"""Modules with the host's own kinds of job, which host and workers import: by setting, or by entry point."""
+"""Import the modules that register a host's own kinds of job, named by a setting or by an entry point.
+
+Host and workers both import them.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.tasks.kind_check import KindError
 from cogitate.tasks.own.declared_kind import declaring_modules
 
-GROUP = "cogitate.kinds"  # of the entry points of installed packages that bring kinds
+GROUP = "cogitate.kinds"  # entry points by which installed packages name modules with kinds
 
 
 def load_kinds(settings: Settings) -> None:
-    """Import the modules of `settings.kinds`, and those that installed packages name; each registers its kinds.
+    """Import the modules that `settings.kinds` and installed packages name; each registers its kinds.
 
     Raises:
-        ConfigurationError: naming the module that cannot be imported or registers a wrong kind, and why.
+        ConfigurationError: naming the module that cannot be imported or registers an unusable kind, and the reason.
     """
     for module in dict.fromkeys([*settings.kinds, *_modules_of_packages(tuple(sys.path))]):
         try:
@@ -39,15 +42,15 @@ def load_kinds(settings: Settings) -> None:
 
 
 def hand_on_kinds(settings: Settings) -> Settings:
-    """Return settings that also name the modules in which this process has declared kinds, for its workers.
+    """Return settings for the workers, with the modules in which this process has declared kinds.
 
     Raises:
-        ConfigurationError: when a kind is declared in a script, which workers cannot import.
+        ConfigurationError: if a script declares a kind; workers cannot import a script.
     """
     declaring = declaring_modules()
     if "" in declaring:
         raise ConfigurationError(
-            "a kind of job is declared in the script that runs, and workers cannot import that: move the kind to a "
+            "the script that runs declares a kind of job, and workers cannot import the script: move the kind to a "
             "separate module beside the script, and import that module"
         )
     return settings.model_copy(update={"kinds": tuple(dict.fromkeys([*settings.kinds, *declaring]))})
@@ -55,12 +58,15 @@ def hand_on_kinds(settings: Settings) -> Settings:
 
 @lru_cache(maxsize=8)
 def _modules_of_packages(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the modules that packages on this `sys.path` name, once a path: each look reads all packages' metadata."""
-    return tuple(found.module for found in sorted(entry_points(group=GROUP), key=lambda found: found.name))
+    """Return the modules that packages on this `sys.path` name.
+
+    The result is cached because each look-up reads the metadata of all packages.
+    """
+    return tuple(entry.module for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
 
 
 def _raised(error: BaseException) -> str:
-    """Return where an error of an import was raised, and what it says."""
+    """Return the place at which an import raised an error, and the error's message."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"at {error.filename}, line {error.lineno}: {error.msg}"
     at = traceback.extract_tb(error.__traceback__)[-1]

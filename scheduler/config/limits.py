@@ -1,12 +1,12 @@
-"""The table of budget limits: period × scope × unit, any cell of which may be set.
+"""The table of budget limits: period × scope × unit. A limit may be set for any cell.
 
 A cell is written "period.scope.unit", for example "day.run.tokens", "tick.run.calls",
-"day.kind:reflect.calls", "day.owner:*.tokens" (every owner by itself) or "run.run.usd_micros".
+"day.kind:reflect.calls", "day.owner:*.tokens" (each owner separately) or "run.run.usd_micros".
 "day.tokens" is short for "day.run.tokens".
 
-Calls are requests to models. Attempts spend calls, tokens and money: the ledger has accounts of them, and a part of
-each limit is kept for further attempts. Admission gives out jobs, whether or not they ask a model: each counts once,
-and no attempt changes that.
+Calls are requests to models. Attempts spend calls, tokens and money: the ledger keeps their accounts, and a part of
+each limit is reserved for further attempts. The unit "jobs" counts admissions: each job counts once, whether or not it
+asks a model and however many attempts it has.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class LimitName(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """Return the only owner that it limits; "" if it limits none or all."""
+        """Return the owner that the cell limits; "" if it limits no particular one."""
         return self._named("owner:")
 
     @property
     def kind(self) -> str:
-        """Return the only kind that it limits; "" if it limits none or all."""
+        """Return the kind that the cell limits; "" if it limits no particular one."""
         return self._named("kind:")
 
     def _named(self, prefix: str) -> str:
@@ -52,14 +52,14 @@ class LimitName(NamedTuple):
 
 
 class LimitError(CogitateError, ValueError):
-    """A limit has an invalid name or value; the message shows it and what to give instead."""
+    """A limit has an invalid name or value; the message shows it and a valid form."""
 
 
 def parse_limit_name(text: str) -> LimitName:
-    """Read "period.scope.unit" or "period.unit".
+    """Parse "period.scope.unit" or "period.unit".
 
     Raises:
-        LimitError: naming the part that is not known.
+        LimitError: naming the unknown part.
     """
     period, dot, rest = text.partition(".")
     scope, dot2, unit = rest.rpartition(".")
@@ -77,7 +77,7 @@ def parse_limit_name(text: str) -> LimitName:
 
 
 class LimitTable:
-    """The limits in force. Reading one is a dictionary look-up."""
+    """The limits in force, by cell."""
 
     def __init__(self, limits: Mapping[str, int]) -> None:
         self._limits: dict[tuple[Period, str, LimitUnit], int] = {}
@@ -98,14 +98,14 @@ class LimitTable:
 
     def of(self, period: Period, scope: str, unit: LimitUnit) -> int | None:
         """Return the limit of one cell, or None; an exact scope overrides its wildcard."""
-        found = self._limits.get((period, scope, unit))
-        if found is None and ":" in scope:
-            found = self._limits.get((period, scope.partition(":")[0] + ":*", unit))
-        return found
+        limit = self._limits.get((period, scope, unit))
+        if limit is None and ":" in scope:
+            limit = self._limits.get((period, scope.partition(":")[0] + ":*", unit))
+        return limit
 
     def limit_of(self, window: str, scope: str, unit: LimitUnit) -> int | None:
-        """Return the limit of a cell of the accounts, with its window as "day:3"."""
-        period: Period = window.partition(":")[0]  # type: ignore[assignment]  # windows are only made by window_of
+        """Return the limit of a cell of the accounts, given its window such as "day:3"."""
+        period: Period = window.partition(":")[0]  # type: ignore[assignment]  # only window_of makes windows
         return self.of(period, scope, unit)
 
     def limited(self, period: Period, scope: str) -> bool:

@@ -1,4 +1,4 @@
-"""The servers that settings name: where the state of runs is, and where messages go."""
+"""The servers that settings name: the ledger, which holds the state of runs, and the broker, which carries messages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cogitate.scheduler.config.urls import (
 
 
 class Servers(ServerTable):
-    """The settings of the servers, checked, and what follows from them."""
+    """The validated settings of the servers, and the URLs that follow from them."""
 
     @field_validator("redis_url", "broker_url")
     @classmethod
     def _url(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         if value is None:
             return None
-        url = value.get_secret_value().strip()  # a file of variables may end its lines as Windows does
+        url = value.get_secret_value().strip()  # a file of variables may have Windows line ends
         (check_broker_url if info.field_name == "broker_url" else check_redis_url)(url)
         return SecretStr(url)
 
@@ -38,23 +38,23 @@ class Servers(ServerTable):
 
     @property
     def embedded(self) -> bool:
-        """Return whether the state is on the embedded server of the data folder."""
+        """Return whether the data folder's embedded server holds the state."""
         return self.redis_url is None and not self.redis_urls
 
     def state_url(self) -> str:
-        """Return the URL of the state: those given, several with a space between, or that of the embedded server.
+        """Return the URL of the state, of several ledgers the URLs separated by spaces, or the embedded server's URL.
 
         Raises:
-            ConfigurationError: when none is given, and no embedded server runs.
+            ConfigurationError: if no URL is set and no embedded server runs.
         """
         if self.redis_urls:
             return " ".join(url.get_secret_value() for url in self.redis_urls)
         return embedded_url(self.data_dir) if self.redis_url is None else self.redis_url.get_secret_value()
 
     def messages_url(self) -> str:
-        """Return the URL of the broker: the one given, or the next database of the state's server.
+        """Return the URL of the broker: the setting, or the next database of the state's server.
 
         Raises:
-            ConfigurationError: when none is given, and the state's server has no next database that is known.
+            ConfigurationError: if no URL is set and the state's URL does not determine the next database.
         """
         return next_database(self.state_url()) if self.broker_url is None else self.broker_url.get_secret_value()

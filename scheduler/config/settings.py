@@ -1,6 +1,6 @@
-"""The class of all settings, read from arguments, `COGITATE_*` variables and `cogitate.toml`, in that order.
+"""The class of all settings. It reads arguments, `COGITATE_*` variables and `cogitate.toml`, in order of precedence.
 
-pydantic-settings does precedence and validation; the command line passes its flags as keyword arguments.
+pydantic-settings handles precedence and validation; the command line passes its flags as keyword arguments.
 """
 
 from __future__ import annotations
@@ -44,21 +44,22 @@ from cogitate.scheduler.config.tuning import TUNED, Tuning, tuning_of_host
 from cogitate.scheduler.intake.checks import check_owner
 
 RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_FLOAT = 1e9  # seconds, or dollars: more than either can mean, and less than a socket's timeout can be
+MAX_FLOAT = 1e9  # seconds or dollars: above any sensible value, and below the highest timeout of a socket
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 Named = TypeVar("Named", Endpoint, ModelSettings)
 
 
 def check_run_name(name: object) -> str:
-    """Return the name of a run, checked.
+    """Return the name of a run after validating it.
 
     Raises:
-        ConfigurationError: when no run can have that name.
+        ConfigurationError: if no run can have this name.
     """
     if not isinstance(name, str) or not RUN_NAME.fullmatch(name):
         raise ConfigurationError(
-            f"{quoted(name)} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-', not a sign first"
+            f"{quoted(name)} is not a run name: use 1 to 64 letters, digits, '.', '_' or '-', of which the first is a "
+            "letter or a digit"
         )
     return str.__str__(name)
 
@@ -77,20 +78,20 @@ class Settings(
     Servers,
     BaseSettings,
 ):
-    """The settings of a run, its workers and its operators: the fields of all tables, each by its name."""
+    """The settings of a run, its workers and its operators: the fields of all tables in one class."""
 
     model_config = SettingsConfigDict(env_prefix="COGITATE_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
     _tuning: Tuning = PrivateAttr(default_factory=tuning_of_host)
-    _kept_prices: dict[str, ModelPrice] = PrivateAttr(default_factory=dict)  # of a run that has begun
+    _kept_prices: dict[str, ModelPrice] = PrivateAttr(default_factory=dict)  # prices that a run stored, by model
 
-    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
+    if not TYPE_CHECKING:  # mypy infers the arguments from the fields
 
         def __init__(self, /, **given: object) -> None:
             """Read the settings.
 
             Raises:
-                ConfigurationError: naming each value that cannot be used, or the file or variable that cannot be read.
+                ConfigurationError: naming each invalid value, or the file or variable that cannot be read.
             """
             try:
                 if isinstance(self, PinnedSettings) or nothing_is_set():
@@ -99,37 +100,37 @@ class Settings(
                     super().__init__(**given)
             except UNREADABLE as error:
                 raise refusal(
-                    error, given, {name: one.annotation for name, one in type(self).model_fields.items()}
+                    error, given, {name: field.annotation for name, field in type(self).model_fields.items()}
                 ) from None
 
     @property
     def tuning(self) -> Tuning:
-        """Return the values that Cogitate decides."""
+        """Return the constants that Cogitate decides itself."""
         return self._tuning
 
     @classmethod
     def tuned(cls, **given: Any) -> Self:
-        """Return settings with other values of `Tuning` among them, for tests and benchmarks."""
+        """Return settings from arguments that may include values of `Tuning`, for tests and benchmarks."""
         return cls(**{name: value for name, value in given.items() if name not in TUNED}).changed(
             **{name: value for name, value in given.items() if name in TUNED}
         )
 
     def changed(self, **given: Any) -> Self:
-        """Return a copy with these values, which are not checked, those of `Tuning` included."""
+        """Return a copy with these values, unvalidated; they may include values of `Tuning`."""
         settings = self.model_copy(update={name: value for name, value in given.items() if name not in TUNED})
         settings._tuning = replace(self._tuning, **{name: given[name] for name in sorted(TUNED & given.keys())})
         return settings
 
     @field_validator("*", mode="before")
     @classmethod
-    def _what_it_is(cls, value: object, info: ValidationInfo) -> object:
-        """Refuse text with surrogates, and booleans where a number is expected."""
-        wanted = str(cls.model_fields[info.field_name or ""].annotation)
-        for one in (value, *value.values()) if isinstance(value, dict) else (value,):
-            if isinstance(one, bool) and "bool" not in wanted:
+    def _type(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse text with surrogates, and a boolean for a number."""
+        annotation = str(cls.model_fields[info.field_name or ""].annotation)
+        for item in (value, *value.values()) if isinstance(value, dict) else (value,):
+            if isinstance(item, bool) and "bool" not in annotation:
                 raise ValueError("true and false are not numbers")
-            text = one.get_secret_value() if isinstance(one, SecretStr) else one
-            if isinstance(text, str) and "Path" not in wanted and not text.isascii() and SURROGATES.search(text):
+            text = item.get_secret_value() if isinstance(item, SecretStr) else item
+            if isinstance(text, str) and "Path" not in annotation and not text.isascii() and SURROGATES.search(text):
                 raise ValueError("it holds an invalid character: a byte that is not UTF-8, or half of a surrogate pair")
         return value
 
@@ -177,19 +178,19 @@ class Settings(
     @model_validator(mode="after")
     def _tiers(self) -> Settings:
         known = self.model_table()
-        tiers = [("tiers", self.tiers), *(("kind_tiers", one) for _, one in sorted(self.kind_tiers.items()))]
-        named = [(f"{where}: the {tier} tier", name) for where, one in tiers for tier, name in sorted(one.items())]
-        for who, name in [*named, *(("failover", name) for name in self.failover)]:
+        tables = [("tiers", self.tiers), *(("kind_tiers", table) for _, table in sorted(self.kind_tiers.items()))]
+        named = [(f"{where}: the {tier} tier", name) for where, table in tables for tier, name in sorted(table.items())]
+        for setting, name in [*named, *(("failover", name) for name in self.failover)]:
             if name not in known:
                 raise ValueError(
-                    f"{who} names the model {name!r}, which is not configured; there are {', '.join(known)}"
+                    f"{setting} names the model {name!r}, which is not configured; there are {', '.join(known)}"
                 )
         return self
 
     @field_validator("limits")
     @classmethod
     def _limits(cls, value: dict[str, int]) -> dict[str, int]:
-        for name, _ in LimitTable(value):  # a resumed run keeps names that no owner can have any more
+        for name, _ in LimitTable(value):  # not applied to a resumed run, whose owners may have names of earlier rules
             if name.owner:
                 check_owner(name.owner)
         return value
@@ -251,17 +252,21 @@ class Settings(
         return dict(sorted((self.endpoints | {DEFAULT: given.model_copy(update=short)}).items()))
 
     def model_table(self) -> dict[str, Model]:
-        """Return the models by name, sorted, as a run keeps them; the short settings complete "default"."""
+        """Return the models in the form that a run stores, sorted by name; the short settings complete "default"."""
         urls, models = self._urls(), self._model_settings()
-        return {name: one.kept_as(name, self._price(name, one, urls)) for name, one in models.items()}
+        return {name: model.kept_as(name, self._price(name, model, urls)) for name, model in models.items()}
 
     def prices(self) -> tuple[ModelPrice, ...]:
         """Return the prices of the models that jobs of a run may get, sorted by name."""
         asked, urls, models = {model.name for model in self.asked_models()}, self._urls(), self._model_settings()
-        return tuple(self._price(name, one, urls) for name, one in models.items() if name in asked)
+        return tuple(self._price(name, model, urls) for name, model in models.items() if name in asked)
 
     def with_prices(self, prices: dict[str, ModelPrice]) -> Self:
-        """Return settings whose models have these prices, whatever the table says now, by name."""
+        """Return settings whose models have these prices instead of the table's.
+
+        Args:
+            prices: by name of the model.
+        """
         settings = self.model_copy()
         settings._kept_prices = prices
         return settings
@@ -275,7 +280,8 @@ class Settings(
     def _model_settings(self) -> dict[str, ModelSettings]:
         given = self.models.get(DEFAULT, ModelSettings())
         short = {"model": self.model, "input_price": self.input_price, "output_price": self.output_price}
-        default = given.model_copy(update={name: one for name, one in short.items() if getattr(given, name) is None})
+        missing = {name: value for name, value in short.items() if getattr(given, name) is None}
+        default = given.model_copy(update=missing)
         return dict(sorted((self.models | {DEFAULT: default}).items()))
 
     def tier_models(self, kind: str) -> dict[Tier, str]:
@@ -285,34 +291,34 @@ class Settings(
         return {"routine": routine, "strong": named.get("strong", routine)}
 
     def ladder(self, kind: str) -> tuple[str, ...]:
-        """Return the names of the models that may answer jobs of a kind, in the order in which they are asked."""
+        """Return the names of the models that may answer jobs of a kind, in the order of asking."""
         named = self.tier_models(kind)
         return tuple(dict.fromkeys((named["strong"], named["routine"], *self.failover)))
 
     def ladders(self) -> dict[str, tuple[str, ...]]:
-        """Return the ladders of more than one model, by kind; "": of all other kinds."""
+        """Return the ladders by kind, "" standing for all other kinds; none if each has a single model."""
         if self.llm != "openai":
             return {}
-        found = {kind: self.ladder(kind) for kind in ["", *sorted(self.kind_tiers)]}
-        return found if any(len(ladder) > 1 for ladder in found.values()) else {}
+        ladders = {kind: self.ladder(kind) for kind in ["", *sorted(self.kind_tiers)]}
+        return ladders if any(len(ladder) > 1 for ladder in ladders.values()) else {}
 
     def asked_models(self) -> tuple[Model, ...]:
-        """Return the models that jobs of a run may get, sorted by name; none when jobs use heuristics only."""
+        """Return the models that jobs of a run may get, sorted by name; none if jobs use heuristics only."""
         if self.llm != "openai":
             return ()
         named = {model for kind in ["", *self.kind_tiers] for model in self.ladder(kind)}
         return tuple(model for name, model in self.model_table().items() if name in named)
 
     def embedding_model(self) -> EmbeddingModel | None:
-        """Return the embedding model of a run; None where jobs ask no model or repeat stored answers.
+        """Return the embedding model of a run; None if jobs ask no model or reuse stored answers.
 
-        A stored answer belongs to one prompt, so its memories must not depend on which vectors were there.
+        A stored answer belongs to one prompt, and the prompt's memories must not depend on which vectors had arrived.
         """
         used = self.embeddings is not None and self.llm == "openai" and not self.response_cache
         return self.embeddings.kept() if used and self.embeddings is not None else None
 
     def shared_turn(self, kind: str) -> int:
-        """Return the ticks from one to the next at which owners may request a kind; 1: its calls are not packed.
+        """Return the ticks between turns at which all owners request a kind together; 1: its calls are not packed.
 
         The kind must gather its requests (`cogitate.tasks.kind.Kind.gathers`).
         """
@@ -324,7 +330,7 @@ class Settings(
         return max(1, min(turn, self.act_interval // 2) if kind == "act" else turn)
 
     def limit_table(self) -> LimitTable:
-        """Return the limits in force, the run's limits in tokens and dollars included."""
+        """Return the limits in force, including `limit_tokens` and `limit_usd`."""
         limits = (
             {"tick.kind:act.calls": self.tuning.act_per_tick * self.shared_turn("act")} if self.act_interval else {}
         )
@@ -354,17 +360,17 @@ class Settings(
         return Routing(style=self.guidance_style, truncation=truncation)
 
     def adapts(self) -> bool:
-        """Return whether due ticks of jobs that ask a model follow its latency."""
+        """Return whether the due ticks of jobs that ask a model follow its latency."""
         if self.tuning.adaptive_latency is not None:
             return self.tuning.adaptive_latency and self.llm == "openai"
         return self.llm == "openai" and self.tick_rate is not None and self.wait_seconds() == 0
 
     def wait_seconds(self) -> float:
-        """Return how many real seconds a boundary waits for due results."""
+        """Return how long a boundary waits for due results, in real seconds."""
         if self.wait is not None:
             return self.wait
         return 60.0 if self.tick_rate is None else 0.0
 
 
 class PinnedSettings(Settings):
-    """Settings from arguments and defaults only: neither the environment nor `cogitate.toml` is read."""
+    """Settings from arguments and defaults only, without the environment and `cogitate.toml`."""

@@ -1,8 +1,8 @@
 """Tiers: the choice between a kind's two models for a job.
 
-Each kind has a routine and a strong model, which may be the same. A rule that a host can replace decides by a job's
-subject which of them it deserves. Without room in the budget for the strong one, admission tries the routine one before
-it falls to the heuristic. The boundary decides, and the journal holds the model's name.
+Each kind has a routine and a strong model, which may be the same. A rule chooses one by the subject of the job; a host
+can replace the rule. If the budget has no room for the strong model, admission tries the routine one, then the
+heuristic. The host decides at admission, and the journal records the model's name.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ TierRule = Callable[[Request, Moment], Tier]
 
 DECISIVE = 8  # minimum importance of a memory that selects the strong tier
 URGENT = 5  # highest priority of built-in kinds; more selects the strong tier
-LOOKED_AT = 20  # newest entries, if a request names none
-_ALWAYS_STRONG = frozenset({"plan"})  # steers a whole day
-_ALWAYS_ROUTINE = frozenset({"act", "rate"})  # frequent, and each of little consequence
+LOOKED_AT = 20  # newest entries that the rule considers if a request names none
+_ALWAYS_STRONG = frozenset({"plan"})  # a plan determines a whole day
+_ALWAYS_ROUTINE = frozenset({"act", "rate"})  # frequent, and each job matters little
 
 
 class ModelOption(NamedTuple):
-    """A model that a job may get, and what one attempt with it may cost."""
+    """A model that a job may get, and the upper bound of the cost of one attempt."""
 
     model: str  # its name; empty: the heuristic
     prompt_cap: int  # tokens
     cost: Cost
-    headroom: int = 0  # tokens that its reasoning may take beyond the kind's answer
+    headroom: int = 0  # tokens for reasoning in addition to the answer
 
 
 def usual_tier(request: Request, moment: Moment) -> Tier:
@@ -46,7 +46,7 @@ def usual_tier(request: Request, moment: Moment) -> Tier:
 
 
 def _about(request: Request, moment: Moment) -> Iterator[Entry]:
-    """Return the entries that a request names, else the newest that its owner experienced."""
+    """Return the entries that a request names, or else the owner's newest observations and messages."""
     entries = moment.stream.entries
     if request.numbers is not None:
         return (entries[number] for number in request.numbers if number in entries)

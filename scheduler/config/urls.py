@@ -1,4 +1,4 @@
-"""URLs: redact them for display, find the secrets in them, and check and derive those of Redis servers."""
+"""URLs of servers: redact them for display, find their secrets, validate them, and derive one from another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 from cogitate.scheduler.config.settings_faults import ConfigurationError
 
 HIDDEN = "***"
-#: The parameters of a query that hold no secret. A provider may call a key anything, so every other value is hidden.
+#: Query parameters without secrets. A provider may give a key any name, so every other value is hidden.
 _HARMLESS = frozenset(
     {
         "api-version",
@@ -38,7 +38,7 @@ _ENCODED_USER = re.compile(r"%(?:40|3a)", re.IGNORECASE)  # "@" or ":" in the pl
 
 
 def redact_url(url: str) -> str:
-    """Return a URL without its secrets; hide every part that may be secret if the URL is ambiguous."""
+    """Return a URL without its secrets; in an ambiguous URL, every part that may be secret is hidden."""
     if len(urls := ledger_urls(url)) > 1:
         return " ".join(map(redact_url, urls))
     if "://" not in url:
@@ -61,8 +61,8 @@ def redact_url(url: str) -> str:
 def secrets_of(url: str) -> Iterator[str]:
     """Yield the secrets of a URL, encoded and decoded."""
     if len(urls := ledger_urls(url)) > 1:
-        for one in urls:
-            yield from secrets_of(one)
+        for ledger in urls:
+            yield from secrets_of(ledger)
         return
     parts = _split(url)
     if parts is None:
@@ -70,19 +70,19 @@ def secrets_of(url: str) -> Iterator[str]:
         return
     login = parts.netloc.rpartition("@")[0]
     user, colon, password = login.partition(":")
-    found = [password if colon else user if parts.scheme in ("http", "https") else "", parts.fragment]
+    candidates = [password if colon else user if parts.scheme in ("http", "https") else "", parts.fragment]
     for parameter in re.split("[&;]", parts.query):
         name, equals, value = parameter.partition("=")
         if unquote(name).lower() not in _HARMLESS:
-            found.append(value if equals else name)
-    for secret in found:
+            candidates.append(value if equals else name)
+    for secret in candidates:
         if secret:
             yield secret
             yield unquote(secret)
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the parts of a URL; None where a sign of a password that is not encoded makes them uncertain."""
+    """Return the parts of a URL; None if it is ambiguous because it may hold an unencoded password."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -100,27 +100,27 @@ def _shown_parameter(parameter: str) -> str:
     return parameter if name.lower() in _HARMLESS else f"{name}={HIDDEN}"
 
 
-SERVER_FILE = "server.json"  # in the data folder: where its embedded server listens
+SERVER_FILE = "server.json"  # in the data folder: the address of its embedded server
 
 
 CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
 SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 AMQP_SCHEMES = ("amqp", "amqps")
 NO_BROKER = (
-    "a cluster cannot carry Celery's messages, since Celery's transport uses keys of several slots at once; name a "
-    "single server in COGITATE_BROKER_URL, which may be small and need not keep anything"
+    "a cluster cannot carry Celery's messages, because Celery's transport uses keys of several slots at once; name a "
+    "single server in COGITATE_BROKER_URL; it may be small and needs no persistence"
 )
 _NO_SENTINEL = "messages go to a single server, not through Sentinels: name one in COGITATE_BROKER_URL"
 
 
 def ledger_urls(url: str) -> list[str]:
-    """Return the URLs of several ledgers that `Settings.state_url` gives as one text, or this one URL."""
+    """Split the URLs of several ledgers, which `Settings.state_url` joins into one text; a single URL stays alone."""
     urls = url.split(" ")
     return urls if all(map(_is_redis_url, urls)) else [url]
 
 
 def place_of(url: str) -> str:
-    """Return what a URL names: its servers and database, without user, password and other parameters."""
+    """Return the servers and the database of a URL, without user, password and other parameters."""
     scheme, _, rest = url.partition("://")
     parts = urlsplit(f"redis://{rest}")
     kind = scheme.partition("+")[2]
@@ -152,7 +152,7 @@ def _is_redis_url(url: str) -> bool:
 
 
 def check_redis_url(url: str) -> None:
-    """Check that a URL has a scheme of Redis.
+    """Check that a URL has one of the Redis schemes.
 
     Raises:
         ValueError: showing the URL without its password.
@@ -168,7 +168,7 @@ def check_ledgers(urls: Sequence[str]) -> None:
     """Check the URLs of several ledgers.
 
     Raises:
-        ValueError: when one is no URL of Redis, or two name the same ledger.
+        ValueError: if one is not a Redis URL, or two name the same ledger.
     """
     for url in urls:
         check_redis_url(url)
@@ -208,7 +208,7 @@ def embedded_url(data_dir: Path) -> str:
     """Return the URL of the embedded server that runs in a data folder.
 
     Raises:
-        ConfigurationError: when none runs there.
+        ConfigurationError: if none runs there.
     """
     try:
         record = json.loads((data_dir / SERVER_FILE).read_text(encoding="utf-8"))
@@ -224,7 +224,7 @@ def next_database(url: str) -> str:
     """Return the URL of the next database of the same server.
 
     Raises:
-        ConfigurationError: when the URL does not show which database it names, or is not that of a single server.
+        ConfigurationError: if the URL does not determine its database, or does not name a single server.
     """
     if is_cluster_url(url):
         raise ConfigurationError(f"no broker: {NO_BROKER}")
@@ -235,7 +235,7 @@ def next_database(url: str) -> str:
     number = named.get("db", "0" if url.startswith("unix://") else "")
     if number.isascii() and number.isdigit():  # redis-py prefers the number in the query to that in the path
         return f"{base}?{urlencode({**named, 'db': int(number) + 1})}"
-    found = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
-    if not found or number:
+    match = re.fullmatch(r"(rediss?://[^/?]+)(?:/(\d*))?(\?.*)?", url)
+    if not match or number:
         raise ConfigurationError(f"cannot determine the database of {redact_url(url)!r}: set COGITATE_BROKER_URL")
-    return f"{found[1]}/{int(found[2] or 0) + 1}{found[3] or ''}"
+    return f"{match[1]}/{int(match[2] or 0) + 1}{match[3] or ''}"

@@ -1,6 +1,6 @@
-"""The end of a tick: requests of the host, of triggers and of the cadence are decided, and jobs opened.
+"""The part that decides the requests of the host, of triggers and of the cadence at the end of a tick, and opens jobs.
 
-An admitted request, or one left to a heuristic, becomes a job; a deferred one is tried again at a later tick.
+A request that is admitted or left to its heuristic becomes a job; a deferred one is tried again at a later tick.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from cogitate.tasks.recount import Recount
 
 
 class Admitting(Part):
-    """The decisions of a tick on what it is to compute."""
+    """Decides a tick's requests, and opens their jobs."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
-        self._opened: list[OpenJob] = []  # with this tick
+        self._opened: list[OpenJob] = []  # by this tick
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Have the cadence ask about the owner of a job that has ended."""
+        """Have the cadence check the owner of a job that has ended."""
         self._state.cadence.touch(closing.ended.key.owner)
 
     def end(self, tick: TickState) -> None:
-        """Ask the cadence what is due, decide on all requests, and open the jobs."""
+        """Ask the cadence which kinds are due, decide all requests, and open the jobs."""
         state, turn = self._state, tick.turn
         self._touch(tick)
-        called = [self._completed(one, tick) for one in turn.requests if one.owner not in turn.leaves]
+        called = [self._completed(request, tick) for request in turn.requests if request.owner not in turn.leaves]
         replaced = {(item.job.key.kind, item.job.key.owner) for item in tick.called_off}
         # No job may be opened for an owner that leaves with this tick.
         staying = {o: s for o, s in state.streams.items() if o not in state.retired} if turn.leaves else state.streams
@@ -75,7 +75,7 @@ class Admitting(Part):
         tick.core["decided"] = tuple(d.line for d in decided)
 
     def _completed(self, request: Request, tick: TickState) -> Request:
-        """Return a host's request with what its kind knows and the host did not give."""
+        """Return a host's request, with parameters that the host did not give completed by the kind."""
         kind = self._state.rules.kind_of(request.kind)
         if type(kind).known_params is Kind.known_params:
             return request
@@ -83,7 +83,7 @@ class Admitting(Part):
         return msgspec.structs.replace(request, params={**known, **request.params})
 
     def _touch(self, tick: TickState) -> None:
-        """Tell the cadence whose memory has changed."""
+        """Tell the cadence which owners' memories have changed."""
         state, touched = self._state, tick.touched | tick.cut
         for closing in tick.applied:
             state.cadence.touch(closing.ended.key.owner)
@@ -97,7 +97,7 @@ class Admitting(Part):
     def _recounts(
         self, new: Iterable[ScopeTrigger], staying: Mapping[str, Stream], replaced: Collection[tuple[str, str]]
     ) -> list[Request]:
-        """Return requests for the scopes that have something to recount; the trigger of a busy one waits."""
+        """Return requests for the scopes that have messages to recount; a busy scope's trigger waits."""
         state = self._state
         if Recount.name in state.rules.disabled:
             state.triggers = []
@@ -128,14 +128,14 @@ class Admitting(Part):
 
         def offers_of(request: Request) -> Sequence[ModelOption]:
             tier = state.rules.tier(request, moment_of)
-            found = options.get((request.kind, tier))
-            if found is None:
+            offers = options.get((request.kind, tier))
+            if offers is None:
                 kind = state.rules.kind_of(request.kind)
-                found = options[request.kind, tier] = [
+                offers = options[request.kind, tier] = [
                     state.rules.with_headroom(kind, option, state.estimates.headroom(option.model))
                     for option in state.rules.offers_of(kind, tier)
                 ]
-            return found
+            return offers
 
         values = value_round(state, minute)
         at = AdmissionRound(tick, minute, state.view, state.rules, offers_of, state.due, values)
@@ -168,7 +168,7 @@ class Admitting(Part):
         return decided, postponed
 
     def _of_leavers(self, tick: TickState) -> list[Decided]:
-        """Return the decisions on requests of the host for owners that leave with the tick: they are dropped."""
+        """Return decisions that drop the host's requests for owners that leave with the tick."""
         dropped: list[Decided] = []
         ordinals: Counter[tuple[str, str]] = Counter()
         rules = self._state.rules
@@ -184,28 +184,28 @@ class Admitting(Part):
     def _due(
         self, tick: int, minute: int, taken: Iterable[tuple[str, str]]
     ) -> tuple[list[Request], tuple[Postponed, ...]]:
-        """Return the requests that are due by cadence, and those of them that the throttle postpones.
+        """Return the requests that are due by cadence, and those that the throttle postpones.
 
         Args:
-            taken: kinds and owners that get a job without being asked.
+            taken: kinds and owners that already get a job at this tick; the cadence does not ask about them.
         """
         state = self._state
         busy, moment_of = state.busy(taken), state.moments(tick, minute)
-        found = state.cadence.due(tick, moment_of, busy, state.streams)
+        due = state.cadence.due(tick, moment_of, busy, state.streams)
 
-        def again_due(kind: str, owner: str) -> Iterable[Request]:
+        def still_due(kind: str, owner: str) -> Iterable[Request]:
             if busy(kind, owner):
                 return ()
             return state.cadence.due_now(state.rules.kind_of(kind), moment_of(owner))
 
         limits = state.facts.limits
         return state.steering.throttle.sift(
-            found,
+            due,
             state.streams,
             minute=minute,
             before=state.facts.minute(tick - 1),
             interval=limits.reflection_interval,
-            again=again_due,
+            again=still_due,
             enough=None if limits.reflection_trigger == "interval" else limits.reflection_trigger_max,
         )
 
@@ -231,10 +231,10 @@ class Admitting(Part):
 
 
 def first_alike(decided: Decided, state: RunState, minute: int, correction: Correction) -> Job:
-    """Return a job with all that those of one kind and option have in common at a tick.
+    """Return a job with the fields that all jobs of its kind and option share at a tick.
 
     Args:
-        correction: of estimates for its model.
+        correction: of token estimates for its model.
     """
     kind, offer = state.rules.kind_of(decided.request.kind), decided.offer
     return Job(
@@ -253,11 +253,11 @@ def first_alike(decided: Decided, state: RunState, minute: int, correction: Corr
 
 
 def open_job(decided: Decided, state: RunState, like: Job) -> OpenJob:
-    """Return the job of a request that was admitted, or refused and left to its heuristic.
+    """Return the job of a request that was admitted or left to its heuristic.
 
     Args:
-        like: the first of its kind and option (`first_alike`). Few fields differ, and naming all of them for each of
-            a crowd's jobs takes five times as long.
+        like: the first job of its kind and option (`first_alike`). Replacing the few fields that differ takes a fifth
+            of the time of naming all fields, which counts in a crowd.
     """
     line, request, grant = decided.line, decided.request, decided.grant
     head = state.streams[request.owner].head
@@ -281,13 +281,13 @@ def open_job(decided: Decided, state: RunState, like: Job) -> OpenJob:
 
 
 def _reads(request: Request, streams: Mapping[str, Stream], retired: Collection[str]) -> tuple[Reads, ...]:
-    """Return the parts of streams that a job reads, as of now; of other owners, those that are still here."""
+    """Return the parts of streams that a job reads, up to their present ends; leavers' streams are left out."""
     own = Reads(request.owner, streams[request.owner].head.last_number, request.numbers)
     if not request.reads and not retired:
         return (own,)
-    found = [own] if request.owner not in retired else []
+    parts = [own] if request.owner not in retired else []
     for reads in request.reads:
         if reads.owner in streams and reads.owner not in retired:
             newest = streams[reads.owner].head.last_number
-            found.append(Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers))
-    return tuple(found)
+            parts.append(Reads(reads.owner, min(reads.upto or newest, newest), reads.numbers))
+    return tuple(parts)

@@ -1,4 +1,4 @@
-"""Facts that a boundary learns about answers: when they arrived, and the usage of open jobs' calls."""
+"""The part that learns, at a boundary, when answers arrived and what the calls of open jobs used."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from cogitate.tasks.job import Cost, Job, JobKey
 
 
 class AnswerTimes(Part):
-    """The facts about answers that the ledger shows at a boundary."""
+    """Learns the times and usage of answers that the ledger reports at a boundary."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
         self._timed: tuple[Timed, ...] = ()  # of this tick
-        self._answered: list[OpenJob] = []  # those whose usage this tick has learned
+        self._answered: list[OpenJob] = []  # open jobs whose usage this tick has learned
 
     def begin(self, tick: TickState) -> None:
-        """Learn how long answers took, and count a job that waits for its due tick by its actual usage."""
-        known = self._state.latencies
-        self._timed = known.take(tick.boundary.timed, tick.number, ChainMap(tick.closed, self._state.open))
+        """Learn how long answers took, and count answered jobs by their actual usage until their due ticks."""
+        latencies = self._state.latencies
+        self._timed = latencies.take(tick.boundary.timed, tick.number, ChainMap(tick.closed, self._state.open))
         for key in tick.closed:
-            known.ended(key)
+            latencies.ended(key)
         late = {c.ended.key: tick.closed[c.ended.key].job for c in tick.closings if c.ended.reason == "late"}
         self._count_answers(self._timed)
         tick.notes["timed"] = self._timed
@@ -42,11 +42,11 @@ class AnswerTimes(Part):
 
     def end(self, tick: TickState) -> None:
         """Note the open jobs whose usage the boundary has learned."""
-        found = {fact.key: self._state.open[fact.key] for fact in self._timed if fact.key in self._state.open}
-        self._answered = [item for item in found.values() if item.answered is not None]
+        timed = {fact.key: self._state.open[fact.key] for fact in self._timed if fact.key in self._state.open}
+        self._answered = [item for item in timed.values() if item.answered is not None]
 
     def _count_answers(self, timed: Iterable[Timed]) -> None:
-        """Count a job whose answer waits for its due tick by its actual usage."""
+        """Replace the reservation of an answered job with its actual usage while it waits for its due tick."""
         state = self._state
         for fact in timed:
             item = state.open.get(fact.key)
@@ -55,7 +55,7 @@ class AnswerTimes(Part):
                 state.open[fact.key] = msgspec.structs.replace(item, answered=fact.used)
 
     def _learn_overdue(self, facts: Iterable[Overdue], late: Mapping[JobKey, Job], tick: int) -> tuple[Overdue, ...]:
-        """Learn from jobs that ended late while a worker had them, and return the new facts."""
+        """Learn from jobs that ended late while a worker ran them, and return the new facts."""
         state, new = self._state, []
         for fact in facts:
             job = late.get(fact.key)
@@ -69,7 +69,7 @@ class AnswerTimes(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that keep the samples and the usage of open jobs' calls."""
+        """Return the commands that store the samples and the usage of open jobs' calls."""
         answered, self._answered = self._answered, []
         return [*answered_writes(answered), *self._state.latencies.take_writes()]
 

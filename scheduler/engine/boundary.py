@@ -1,4 +1,4 @@
-"""The boundary of a tick: every job that is due gets its one end, in canonical order."""
+"""Pass the boundary of a tick: give every job that is due its one end, in canonical order."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from cogitate.tasks.kind import Case, Kind
 from cogitate.tasks.recall import replaced_entry
 
 _WITHOUT_RESULT: Mapping[str, Reason] = {"open": "late", "dead": "dead"}
-OF_RESULT = sorted(
-    set(Result.__struct_fields__) & set(EndNote.__struct_fields__)
-)  # fields of a result that a note repeats
+#: Fields that a note copies from the result.
+OF_RESULT = sorted(set(Result.__struct_fields__) & set(EndNote.__struct_fields__))
 
 
 class Closing(NamedTuple):
-    """One job at its end, or at a later answer to it."""
+    """The end of a job, or the late answer to it."""
 
     ended: Ended
     note: EndNote
-    counts_as: Cost  # in admission's view from now on; a later answer counts nothing more
+    counts_as: Cost  # the job's cost in admission's view from now on; nothing for a late answer
     changes: tuple[Change, ...]
 
 
@@ -51,12 +50,13 @@ def close_due(
     """End every job of `rows` and apply its effects to `streams`.
 
     The order is (due tick, kind order, owner, ordinal, enqueue tick), regardless of which job finished first. A job
-    without a result gets its kind's heuristic, computed here from the entries that the job may read, unless that was
-    done before. A job that asks no model is then in time: a worker would have computed the same.
+    without a result gets the effects of its kind's heuristic, computed here from the entries that the job may read
+    unless the host computed them ahead. In that case a job that asks no model is in time, because a worker would have
+    computed the same.
 
     Args:
-        made_ahead: returns what the heuristic of a job without a result gives, if that is known already.
-        retired: the owners that have left: effects for them are stale, those for an owner that never was are refused.
+        made_ahead: returns the effects of a job's heuristic if the host computed them ahead, else None.
+        retired: the owners that have left. Effects for them are stale; effects for an unknown owner are refused.
     """
     ordered = sorted(
         rows,
@@ -77,7 +77,8 @@ def close_due(
         return known_only(row, made, "heuristic")
 
     def known_only(row: DueJob, made: KindEffects, method: str) -> KindEffects:
-        return without_strangers(kind_of(row.key.kind), made, method, lambda one: one in streams or one in retired)
+        kind = kind_of(row.key.kind)
+        return without_strangers(kind, made, method, lambda owner: owner in streams or owner in retired)
 
     def is_in_time(row: DueJob) -> bool:
         return row.state == "open" and not open_jobs[row.key].job.model and made_ahead(row) is not None
@@ -91,10 +92,10 @@ def close_due(
 def cancelled(item: OpenJob, because: str = "") -> Closing:
     """Return the end of a cancelled job.
 
-    It keeps its full reservation for now: the cost of its attempts may not be known yet.
+    It keeps its full reservation for now, because the cost of its attempts may still be unknown.
 
     Args:
-        because: the reason of the operator who cancelled it.
+        because: the operator's reason for cancelling it.
     """
     key = item.job.key
     ended = Ended(key=key, end="cancelled", reason="cancelled")
@@ -112,7 +113,7 @@ def _close(
     is_in_time: Callable[[DueJob], bool],
 ) -> Closing:
     result = row.result if row.state == "staged" else None
-    if result is not None and result.reason == "late":  # as in the source of this fork, whatever came of it later
+    if result is not None and result.reason == "late":  # in a fork: late in its source, even if it was answered later
         row, result = row._replace(state="open", arrival=0, claims=max(row.claims, int(result.late > 0))), None
     if result is None:
         made = without_model(row)
@@ -135,7 +136,7 @@ def _close(
         counts_as = result.usage
         by_model = result.source in ("llm", "cached")
         used = known_only(row, KindEffects(result.effects), "effects" if by_model else "heuristic")
-        if used.refusal:  # a heuristic that fails too leaves nothing
+        if used.refusal:  # the heuristic's effects apply instead; if it fails too, none do
             made = without_model(row) if by_model else used
             result = msgspec.structs.replace(
                 result,
@@ -157,12 +158,12 @@ def _close(
 
 def note_of(key: JobKey, result: Result, attempts: int = 0, arrival: int = 0) -> EndNote:
     """Return the circumstances of a job's end with a result."""
-    told = {name: getattr(result, name) for name in OF_RESULT}
-    return EndNote(key=key, attempts=attempts, arrival=arrival, **told)
+    copied = {name: getattr(result, name) for name in OF_RESULT}
+    return EndNote(key=key, attempts=attempts, arrival=arrival, **copied)
 
 
 def close(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, Stream], tick: int) -> Closing:
-    """Apply the effects of an end; one whose precondition does not hold makes the end stale."""
+    """Apply the effects of an end; if a precondition fails, apply none and make the end stale."""
     effects, replace = ended.effects, msgspec.structs.replace
     failed = unmet(streams, effects)
     if failed is not None:
@@ -184,7 +185,7 @@ def close(ended: Ended, note: EndNote, counts_as: Cost, streams: Mapping[str, St
 
 
 def provisional(effects: Sequence[Effect]) -> tuple[Effect, ...]:
-    """Return the effects with their entries marked as provisional, so that they may be repaired later."""
+    """Return the effects with their entries marked as provisional, so a repair may replace them."""
     return tuple(
         msgspec.structs.replace(effect, entry=msgspec.structs.replace(effect.entry, provisional=True))
         if isinstance(effect, Append)

@@ -1,23 +1,25 @@
-"""Usage that becomes known late: corrections of admission's view, and the usage of earlier attempts.
+"""Handle usage that becomes known late: correct admission's view, and journal the usage of earlier attempts.
 
-A job that ends without a result (late, dead, cancelled) counts its full reservation, since the cost of its attempts may
-not be known yet. The ledger reports the cost when it is known (`lua/corrections.lua`): nothing for an unclaimed job,
-otherwise the usage of the newest attempt. The next boundary moves the view, the tick's line says so, and the step that
-commits it removes the correction: each is applied once, at the same tick on resume and in a replay. A cost that never
-becomes known stays counted in full; the host keeps the newest `MOST` jobs.
+A job that ends without a result (late, dead, cancelled) counts its full reservation, because the cost of its attempts
+may still be unknown. The ledger reports the cost once it is known (`lua/corrections.lua`): zero for an unclaimed job,
+otherwise the usage of the newest attempt. The next boundary corrects the view and journals the correction in the tick's
+line; the step that commits the tick removes it from the ledger. So each correction is applied once, and at the same
+tick after a resume and in a replay. A cost that stays unknown counts in full; the host remembers the newest `MOST`
+jobs.
 
-Where boundaries wait for results, nothing may depend on how far workers were with a cancelled job: it keeps counting in
-full, and its correction reports only the spending. A fork counts as its source did, however long either waits.
+If boundaries wait for results, no decision may depend on how far workers were with a cancelled job. So it continues to
+count in full, and its correction only reports the spending. A fork counts as its source did, whether or not either
+waits.
 
-The retry pool carries the usage of attempts before a job's newest one (`cogitate.scheduler.budget.budget`), so it
-decides nothing; it is journalled so that owners, kinds and days are charged. The ledger notes it when such an attempt
-settles, or when a newer one follows a settled one (`lua/retries.lua`), and shows it until a tick has journalled it:
-with the job's end or, if the job has ended, at the next boundary.
+The retry pool pays for attempts before a job's newest one (`cogitate.scheduler.budget.budget`), so their usage affects
+no decision; the journal records it to charge owners, kinds and days. The ledger notes it when such an attempt settles,
+or when a newer attempt follows a settled one (`lua/retries.lua`), and reports it until a tick has journalled it: with
+the job's end or, if the job has already ended, at the next boundary.
 
 Keys under the run's prefix:
     charged      hash  job key -> `Charged`, JSON
     corrections  hash  job key -> its final usage
-    retries      hash  token -> a job and what it used
+    retries      hash  token -> a job and the usage of this attempt
 """
 
 from __future__ import annotations
@@ -49,22 +51,22 @@ class Charged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reserved: Cost
     cells: tuple[Cell, ...]
     model: str = ""
-    kept: bool = False  # it keeps counting in full, whatever its usage
+    kept: bool = False  # it continues to count in full, whatever its usage
 
 
 class Learned(NamedTuple):
     """The final usage of an ended job that admission counts in full."""
 
     key: JobKey
-    usage: Cost  # of its newest attempt; nothing if there was none
-    saved: bool  # nothing was spent: the usage is that of an identical call
-    at: int  # tick that was committed when it became known
+    usage: Cost  # of its newest attempt; zero if there was none
+    saved: bool  # the job spent nothing: the usage is that of an identical call
+    at: int  # last committed tick when the usage became known
     kept: bool | None = None  # in a fork: whether its source continues to count the job in full
-    inputs: str = ""  # hash of all that the attempt depended on
+    inputs: str = ""  # hash of everything that the attempt depended on
 
 
 class _Usage(msgspec.Struct):
-    """The same, as the ledger keeps it."""
+    """The fields of `Learned` as the ledger stores them."""
 
     usage: tuple[int, int, int]
     at: int
@@ -77,36 +79,40 @@ _USAGE = typed_json.decoder(_Usage)
 
 
 class Corrections(Part):
-    """The jobs of a run that count in full, and the corrections of them."""
+    """Tracks the ended jobs of a run that count in full, and applies their corrections."""
 
     hashes = ("charged", "unsettled", "corrections")
 
     def __init__(self) -> None:
         self._jobs = JobRecords[Charged]()
-        self._taken: set[JobKey] = set()  # corrections to be removed
+        self._taken: set[JobKey] = set()  # corrections to remove from the ledger
 
     @property
     def charged(self) -> Mapping[JobKey, Charged]:
-        """The jobs that count in full."""
+        """Return the jobs that count in full."""
         return self._jobs.records
 
     # -- a tick --------------------------------------------------------------------------------------
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Remember a job that ends without a result."""
+        """Remember the job if it ends without a result."""
         self.charge(closing, item, tick.number, waits=tick.run.rules.waits)
 
     def begin(self, tick: TickState) -> None:
-        """Correct the view by the costs that have become known."""
+        """Apply the corrections that the ledger reports."""
         learned = read_learned(tick.boundary.shown.get("corrections", ()), tick.run.unreadable)
         tick.notes["corrected"] = self.take(learned, tick.run.view)
 
     def end(self, tick: TickState) -> None:
-        """Remember the newest jobs only."""
+        """Forget all but the newest jobs."""
         self.forget(tick.number)
 
     def charge(self, closing: Closing, item: OpenJob, tick: int, *, waits: bool) -> None:
-        """Remember a job that ends at `tick`, if it counts in full."""
+        """Remember a job that ends at `tick` if it counts in full.
+
+        Args:
+            waits: whether boundaries wait for results.
+        """
         reason = closing.ended.reason
         if reason not in WITHOUT_RESULT or reservation(item) == Cost():
             return
@@ -121,26 +127,24 @@ class Corrections(Part):
         self._jobs.remember(item.job.key, charged)
 
     def take(self, learned: Iterable[Learned], view: BudgetView) -> tuple[Correction, ...]:
-        """Correct the view by the costs that have become known, in the order of the jobs' keys."""
+        """Correct the view with the usage that has become known, in the order of the jobs' keys."""
         corrections = []
-        for known in sorted(learned, key=lambda known: known.key):
-            self._taken.add(known.key)
-            job = self.charged.get(known.key)
+        for late in sorted(learned, key=lambda late: late.key):
+            self._taken.add(late.key)
+            job = self.charged.get(late.key)
             if job is None:
-                continue  # one of too many
-            self._jobs.drop(known.key)
-            kept = job.kept if known.kept is None else known.kept
+                continue  # forgotten, because more than `MOST` jobs counted in full
+            self._jobs.drop(late.key)
+            kept = job.kept if late.kept is None else late.kept
             if not kept:
-                view.correct(job.cells, job.reserved, known.usage)
+                view.correct(job.cells, job.reserved, late.usage)
             corrections.append(
-                Correction(
-                    key=known.key, usage=known.usage, saved=known.saved, at=known.at, kept=kept, inputs=known.inputs
-                )
+                Correction(key=late.key, usage=late.usage, saved=late.saved, at=late.at, kept=kept, inputs=late.inputs)
             )
         return tuple(corrections)
 
     def forget(self, tick: int) -> None:
-        """Remember the newest jobs only."""
+        """Forget all but the newest `MOST` jobs."""
         if len(self.charged) > MOST:
             for key in oldest({key: job.ended for key, job in self.charged.items()}, tick):
                 self._jobs.drop(key)
@@ -148,11 +152,11 @@ class Corrections(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_records(self) -> Records:
-        """Return the jobs that count in full since the last call, as the ledger keeps them."""
+        """Return the jobs that count in full since the last call, in the form that the ledger stores."""
         return Records("charged", self._jobs.take_records())
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that remove jobs that are known or forgotten, and corrections that were taken."""
+        """Return the commands that remove corrected and forgotten jobs, and corrections that were applied."""
         gone = self._jobs.take_gone()
         taken: list[Value] = [key.text() for key in sorted(self._taken)]
         self._taken = set()
@@ -167,48 +171,48 @@ class Corrections(Part):
 
     @classmethod
     def audit(cls, run: AuditedRun) -> list[str]:
-        """Return what is wrong with the jobs that count in full, and with what the ledger knows of their usage."""
+        """Return the faults in the records of jobs that count in full, and of their usage."""
         charged, unsettled, corrections = (run.hashes[name] for name in cls.hashes)
-        found = []
+        faults = []
         if charged.keys() != run.charged.keys():
-            found.append(
+            faults.append(
                 "the ended jobs that count in full differ from the journal's: "
                 f"{sorted(charged.keys() ^ run.charged.keys())[:5]}"
             )
         for key, raw in sorted(charged.items()):
             kept = typed_json.decode(raw, Charged)
-            said = run.charged.get(key)
-            if said is not None and (kept.ended, kept.reserved, kept.cells) != (
-                said.ended,
-                said.note.reserved,
-                said.note.cells,
+            journalled = run.charged.get(key)
+            if journalled is not None and (kept.ended, kept.reserved, kept.cells) != (
+                journalled.ended,
+                journalled.note.reserved,
+                journalled.note.cells,
             ):
-                found.append(
-                    f"job {key}: counts as {kept.reserved} since tick {kept.ended}, but as {said} by the journal"
+                faults.append(
+                    f"job {key}: counts as {kept.reserved} since tick {kept.ended}, but as {journalled} by the journal"
                 )
-            # When a day's window is deleted, so are the attempts whose usage never arrived.
+            # The deletion of a day's window also deletes the attempts whose usage never arrived.
             known = key in unsettled or key in corrections
             if not known and all(c.window in run.windows for c in kept.cells if c.period == "day"):
-                found.append(f"job {key}: counts in full, but no attempt or correction will report its usage")
+                faults.append(f"job {key}: counts in full, but no attempt or correction will report its usage")
         for key, raw in sorted(unsettled.items()):
             if run.attempts.get(raw.decode()) != key:
-                found.append(
+                faults.append(
                     f"job {key}: is to be corrected by {raw.decode()}, which is not one of its unsettled attempts"
                 )
             if key not in charged:
-                found.append(f"job {key}: is to be corrected, but does not count in full")
+                faults.append(f"job {key}: is to be corrected, but does not count in full")
         flat = [part for key, raw in sorted(corrections.items()) for part in (key.encode(), raw)]
         read = {known.key.text(): known for known in read_learned(flat, [])}
         for key in sorted(corrections):
             if key not in read:
-                found.append(f"job {key}: its correction cannot be read")
+                faults.append(f"job {key}: its correction cannot be read")
             elif key in run.open or read[key].at > run.tick:
-                found.append(f"job {key}: has a correction before its end")
-        return found
+                faults.append(f"job {key}: has a correction before its end")
+        return faults
 
 
 def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Learned]:
-    """Return the final usage of ended jobs, as shown by the ledger. A job with an unreadable one counts in full."""
+    """Return the final usage of ended jobs that the ledger reports. A job whose usage is unreadable counts in full."""
 
     def read(job: str, value: bytes) -> Learned:
         known = _USAGE.decode(value)
@@ -218,7 +222,7 @@ def read_learned(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Lea
 
 
 class RetriedAttempt(NamedTuple):
-    """The usage of an attempt that a newer one of its job has superseded."""
+    """The usage of an attempt that is not the newest of its job."""
 
     token: str
     key: JobKey
@@ -226,7 +230,7 @@ class RetriedAttempt(NamedTuple):
 
 
 class _Retry(msgspec.Struct):
-    """The same, as the ledger keeps it."""
+    """The fields of `RetriedAttempt` as the ledger stores them."""
 
     job: str
     used: tuple[int, int, int]
@@ -236,35 +240,39 @@ _RETRY = typed_json.decoder(_Retry)
 
 
 class Retries(Part):
-    """The usage that the ledger has shown and no tick has journalled yet."""
+    """Journals the usage of earlier attempts that the ledger reports."""
 
     def __init__(self) -> None:
-        self._shown: list[RetriedAttempt] = []  # at the boundary of this tick
+        self._shown: list[RetriedAttempt] = []  # reported at the boundary of this tick
         self._journalled: list[str] = []  # tokens
 
     def begin(self, tick: TickState) -> None:
-        """Read the usage that the ledger shows."""
+        """Read the usage that the ledger reports."""
         self._shown = read_retries(tick.boundary.shown.get("retries", ()), tick.run.unreadable)
 
     def end(self, tick: TickState) -> None:
-        """Journal the usage that the ledger shows: with the ends of its jobs, or, of jobs that ended before, itself."""
+        """Journal the usage: with the ends of its jobs, or on its own for jobs that ended earlier."""
         shown, notes = self._shown, (closing.note for closing in tick.closings)
         tick.notes["ended"] = self.close(shown, notes)
         tick.notes["retried"] = self.rest(shown, tick.run.open, tick.closed)
 
     def close(self, shown: Iterable[RetriedAttempt], notes: Iterable[EndNote]) -> tuple[EndNote, ...]:
-        """Return the notes of jobs that end, each with the usage of its earlier attempts."""
-        used = {note.key: note for note in notes}
+        """Return the notes of ending jobs, each with the usage of its earlier attempts."""
+        by_key = {note.key: note for note in notes}
         for retry in shown:
-            note = used.get(retry.key)
+            note = by_key.get(retry.key)
             if note is not None:
-                used[retry.key] = msgspec.structs.replace(note, retried=added(note.retried, retry.used))
+                by_key[retry.key] = msgspec.structs.replace(note, retried=added(note.retried, retry.used))
                 self._journalled.append(retry.token)
-        return tuple(used.values())
+        return tuple(by_key.values())
 
-    def rest(self, shown: Iterable[RetriedAttempt], *known: Collection[JobKey]) -> tuple[Retried, ...]:
-        """Return the usage for jobs that had ended before, which are not among the known ones."""
-        late = [retry for retry in shown if not any(retry.key in keys for keys in known)]
+    def rest(self, shown: Iterable[RetriedAttempt], *current: Collection[JobKey]) -> tuple[Retried, ...]:
+        """Return the usage of jobs that ended earlier.
+
+        Args:
+            current: keys of open jobs and of jobs that end with this tick.
+        """
+        late = [retry for retry in shown if not any(retry.key in keys for keys in current)]
         self._journalled += [retry.token for retry in late]
         return tuple(Retried(retry.key, retry.used) for retry in late)
 
@@ -276,7 +284,7 @@ class Retries(Part):
 
 
 def read_retries(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[RetriedAttempt]:
-    """Return the usage of earlier attempts, as shown by the ledger, in order."""
+    """Return the usage of earlier attempts that the ledger reports, in order."""
 
     def read(token: str, value: bytes) -> RetriedAttempt:
         known = _RETRY.decode(value)

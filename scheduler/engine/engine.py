@@ -1,4 +1,4 @@
-"""The steps of one tick, and the parts that carry them out, in order. No I/O, no clock, no randomness."""
+"""The steps of one tick, and the parts that carry them out, in order: no I/O, no clock, no randomness."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from cogitate.tasks.heuristics.read_ahead import read_ahead
 from cogitate.tasks.job import JobKey
 from cogitate.tasks.reflect import last_read
 
-#: The class of each part, and how the engine of a run gets its own. Readers of a run use what the classes declare.
+#: Each part's class and factory, in the order of the steps. Readers of a run use the declarations of the classes.
 PARTS: Mapping[type[Part], Callable[[RunState], Part]] = {
     Owners: Owners,
     Remembering: lambda state: Remembering(coalesce=state.rules.coalesce),
@@ -56,45 +56,45 @@ def parts_of(state: RunState) -> list[Part]:
     return [make(state) for make in PARTS.values()]
 
 
-OnePart = TypeVar("OnePart", bound=Part)
-Rest = ParamSpec("Rest")
-Made = TypeVar("Made")
+AnyPart = TypeVar("AnyPart", bound=Part)
+Args = ParamSpec("Args")
+Returned = TypeVar("Returned")
 
 
-def _by_its_clock(
-    step: Callable[Concatenate[RunEngine, Rest], Made],
-) -> Callable[Concatenate[RunEngine, Rest], Made]:
-    """Return a step that writes texts by the run's clock."""
+def _with_run_clock(
+    step: Callable[Concatenate[RunEngine, Args], Returned],
+) -> Callable[Concatenate[RunEngine, Args], Returned]:
+    """Wrap a step so that texts that it writes name times by the run's clock."""
 
     @wraps(step)
-    def timed(engine: RunEngine, /, *args: Rest.args, **more: Rest.kwargs) -> Made:
+    def timed(engine: RunEngine, /, *args: Args.args, **kwargs: Args.kwargs) -> Returned:
         with engine.state.facts.clock.in_force():
-            return step(engine, *args, **more)
+            return step(engine, *args, **kwargs)
 
     return timed
 
 
 class RunEngine:
-    """The steps of a tick on the state of a run: its boundary, `begin`, and what follows the world's turn, `end`."""
+    """The steps of a tick on the state of a run: `begin` at the boundary, `end` after the world's turn."""
 
     def __init__(self, state: RunState) -> None:
         self.state = state
         self.parts = parts_of(state)
-        self._tick: TickState | None = None  # the tick that is the world's turn
+        self._tick: TickState | None = None  # the tick that has begun and not ended
         self._ahead: HeuristicsAhead | None = None  # of a paced run
 
-    def part(self, wanted: type[OnePart]) -> OnePart:
+    def part(self, wanted: type[AnyPart]) -> AnyPart:
         """Return the part of this type."""
         return next(part for part in self.parts if isinstance(part, wanted))
 
-    @_by_its_clock
+    @_with_run_clock
     def work_ahead(self, tick: int, left: Callable[[], float], horizon: int) -> None:
-        """Compute heuristics that the next boundaries may need, until the time is over; it changes no result.
+        """Compute heuristics that the next boundaries may need until the next tick is due. This changes no result.
 
         Args:
-            tick: the last committed one.
+            tick: the last committed tick.
             left: returns the seconds until the next tick is due.
-            horizon: in ticks; jobs that are due later are left alone for now.
+            horizon: ticks; jobs that are due later are not computed yet.
         """
         state = self.state
         if self._ahead is None:
@@ -110,10 +110,10 @@ class RunEngine:
 
     def _read_ahead(self, owner: str, entry: Entry) -> None:
         stream = self.state.streams.get(owner)
-        if stream is not None:  # otherwise it has left since
+        if stream is not None:  # None: the owner has left
             read_ahead(entry, owner, stream.live(), self.state.world(), last_read(stream))
 
-    @_by_its_clock
+    @_with_run_clock
     def begin(self, tick: int, boundary: BoundaryInput) -> list[Change]:
         """Pass the boundary: end the due jobs and apply their effects, then call each part.
 
@@ -143,16 +143,16 @@ class RunEngine:
         self._tick = begun
         return [change for closing in begun.applied for change in closing.changes]
 
-    @_by_its_clock
+    @_with_run_clock
     def ends(self) -> list[JobEnd]:
-        """Return the ends of the jobs that were due at the boundary that was passed last."""
+        """Return the ends of the jobs that were due at the last boundary."""
         if self._tick is None:
             return []
         closings = self._tick.closings
         ended, notes = (closing.ended for closing in closings), (closing.note for closing in closings)
         return list(ends_at_boundary(self.state.run, self._tick.number, ended, notes))
 
-    @_by_its_clock
+    @_with_run_clock
     def end(
         self, tick: int, turn: WorldTurn, controls: Sequence[ControlRequest | None] = (), *, away: bool = False
     ) -> FinishedTick:
@@ -175,13 +175,13 @@ class RunEngine:
         return finished
 
     def needs_worker(self, key: JobKey) -> bool:
-        """Return whether a job still needs a worker: it asks a model, or this host has not computed its heuristic."""
+        """Return whether a job needs a worker: it asks a model, or the host has not computed its heuristic ahead."""
         item = self.state.open.get(key)
         return item is not None and (item.job.model != "" or self._ahead is None or self._ahead.made(key) is None)
 
 
 def _warn(tick: TickState, closing: Closing) -> None:
-    """Warn of what the end of a job has lost, and of a kind that has failed."""
+    """Count warnings about lost effects and failed kinds at the end of a job."""
     ended, note, warnings = closing.ended, closing.note, tick.run.warnings
     if ended.end == "stale":
         warnings["job.stale"] += 1

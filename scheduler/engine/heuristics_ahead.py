@@ -1,8 +1,8 @@
-"""Heuristics computed before the boundary that may need them, in time that a paced host would sleep away.
+"""Compute heuristics ahead of the boundary that may need them, in the idle time of a paced host.
 
-A heuristic is a pure function of what its job read at admission, so it may be computed at any time while the job is
-open. The boundary applies it only if the job then ends without a result; otherwise it is thrown away. What is computed
-ahead lives in memory only: a host that resumes a run computes it again.
+A heuristic is a pure function of what its job read at admission, so the host may compute it at any time while the job
+is open. The boundary applies the result only if the job ends without an answer; otherwise the host discards it. These
+results exist in memory only: a host that resumes a run computes them again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from cogitate.scheduler.engine.part import Part, TickState
 from cogitate.scheduler.intake.kind_effects import KindEffects
 from cogitate.tasks.job import JobKey
 
-_FORGETS = 8  # a kind's expected seconds approach what a heuristic took by this part of the difference
-_UNREAD = 10_000  # the newest observations that wait to be read
-_SPARE = 0.001  # seconds in which an entry is surely read
-_EASES = 0.9  # factor of the expected seconds of a kind that did not fit: one slow heuristic must not stop it for ever
+_SMOOTHING = 8  # a kind's expected duration moves by 1/8 of its difference from the latest one
+_UNREAD = 10_000  # newest observations that wait for their reading
+_SPARE = 0.001  # seconds that always suffice to read an entry
+_EASES = 0.9  # factor of the expected duration of a kind that did not fit: one slow heuristic must not stop it for good
 
 
 class HeuristicsAhead(Part):
@@ -29,10 +29,10 @@ class HeuristicsAhead(Part):
 
     Args:
         jobs: the run's open jobs.
-        make: returns what the heuristic of an open job gives.
-        is_answered: returns whether the answer to a job is known to have come: it will need no heuristic.
-        horizon: ticks; a job that is due later is left alone for now, as its answer may still come.
-        read: finds what a heuristic will look for in an entry that an owner observed, and keeps it.
+        make: returns the effects of an open job's heuristic.
+        is_answered: returns whether a job's answer is known to have arrived, so it needs no heuristic.
+        horizon: ticks; a job that is due later is not computed yet, because its answer may still arrive.
+        read: analyses an entry that an owner observed, as a heuristic will, and caches the result.
     """
 
     def __init__(
@@ -50,31 +50,31 @@ class HeuristicsAhead(Part):
         self._read = read
         self._unread: deque[tuple[str, Entry]] = deque(maxlen=_UNREAD)
         self._queues: dict[str, list[tuple[int, JobKey]]] = {}  # heaps by kind: due tick, key
-        self._expected: dict[str, float] = {}  # seconds that a heuristic of a kind takes
+        self._expected: dict[str, float] = {}  # expected seconds of a heuristic, by kind
         self._made: dict[JobKey, KindEffects] = {}
         self.add(jobs.values())
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Drop what was computed for a job that has ended."""
+        """Discard the heuristic of a job that has ended."""
         self._made.pop(closing.ended.key, None)
 
     def end(self, tick: TickState) -> None:
-        """Take in the jobs that were opened, and what was observed."""
+        """Queue the jobs that the tick opened and the entries that it observed."""
         self.add(tick.opened)
         self._unread.extend(tick.turn.observed)
 
     def add(self, opened: Iterable[OpenJob]) -> None:
-        """Take in jobs that have been opened."""
+        """Queue jobs."""
         for item in opened:
             heappush(self._queues.setdefault(item.job.key.kind, []), (item.job.due, item.job.key))
 
     def work(self, tick: int, left: Callable[[], float]) -> None:
-        """Compute heuristics, those of the jobs that are due soonest first, then read entries, until the time is over.
+        """Compute heuristics in the order of due ticks, then read entries, until the next tick is due.
 
-        No heuristic begins that is expected to last beyond the end.
+        It begins no heuristic that is expected to take longer than the time left.
 
         Args:
-            tick: the last committed one.
+            tick: the last committed tick.
             left: returns the seconds until the next tick is due.
         """
         unfit: set[str] = set()
@@ -97,15 +97,15 @@ class HeuristicsAhead(Part):
             self._read(*self._unread.popleft())
 
     def made(self, key: JobKey) -> KindEffects | None:
-        """Return what was computed for an open job, or None."""
+        """Return the effects computed ahead for an open job, or None."""
         return self._made.get(key)
 
     def _next(self, latest: int, unfit: set[str]) -> str | None:
-        """Return the kind whose first job is due soonest, at `latest` or before; None without one."""
+        """Return the kind whose first job is due soonest, no later than `latest`; None if no job is."""
         firsts = [(queue[0], kind) for kind, queue in self._queues.items() if queue and kind not in unfit]
         (due, _), kind = min(firsts, default=((latest + 1, None), None))
         return kind if due <= latest else None
 
     def _learn(self, kind: str, took: float) -> None:
         expected = self._expected.get(kind, 0.0)
-        self._expected[kind] = max(took, expected + (took - expected) / _FORGETS)
+        self._expected[kind] = max(took, expected + (took - expected) / _SMOOTHING)

@@ -1,11 +1,11 @@
-"""Answers that come after their job's end. They were paid for, so each is offered as a repair at the next boundary.
+"""Apply answers that arrive after their job's end. They were paid for, so each serves as a repair at the next boundary.
 
-A claimed job that ended late or dead is awaited while all that its heuristic produced in the
-place of the answer (or that the job was to repair) is live, provisional and of owners that are here; but for no longer
-than a game day, and of too many jobs only the newest. The ledger keeps the first answer of a model to an awaited job
-(`lua/late.lua`) and shows it with the steps that a host takes anyway. At the next boundary it is applied, or found to
-be of no use, behind the ends of what is due; the step that commits that tick removes it. The job's end and admission's
-view stay what they were.
+The run awaits the answer of a claimed job that ended late or dead as long as all entries that its heuristic made in
+place of the answer (or that the job should have repaired) are live and provisional, and their owners have not left. It
+waits for at most one game day and for at most `MOST` jobs, the newest ones. The ledger keeps the first answer of a
+model to an awaited job (`lua/late.lua`) and reports it in its replies to the host's ordinary steps. The next boundary
+applies it, or finds it unusable, after the ends of the due jobs; the step that commits that tick removes it. The job's
+end and admission's view do not change.
 
 Keys under the run's prefix:
     awaited  hash  job key -> `Awaited`, JSON
@@ -36,38 +36,41 @@ from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.recall import replaced_entry
 from cogitate.tasks.shown import part_counter
 
-AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still come
-MOST = 1_000  # jobs of a run that are awaited
+AWAITED: frozenset[Reason] = frozenset({"late", "dead"})  # reasons of jobs whose answers may still arrive
+MOST = 1_000  # jobs that a run awaits at most
 
 
 class ProvisionalEntry(NamedTuple):
-    """An entry that holds the place of an answer."""
+    """An entry that a late answer may replace."""
 
     owner: str
     number: int
 
 
 class Awaited(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The entries in the place of a job's answer."""
+    """The entries that stand in for a job's answer."""
 
     minute: int  # game time of the job's end, total minutes
     made: tuple[ProvisionalEntry, ...]
-    message_sent: bool = msgspec.field(name="told", default=False)  # by its heuristic, to the world
+    message_sent: bool = msgspec.field(name="told", default=False)  # whether its heuristic sent the world a message
 
-    def stands(self, streams: Mapping[str, Stream]) -> bool:
-        """Whether all of it may still be replaced."""
-        return all(one.owner in streams and streams[one.owner].is_provisional(one.number) for one in self.made)
+    def is_replaceable(self, streams: Mapping[str, Stream]) -> bool:
+        """Return whether an answer may still replace all the entries."""
+        return all(made.owner in streams and streams[made.owner].is_provisional(made.number) for made in self.made)
 
 
 class LateAnswer(NamedTuple):
-    """An answer that came after its job's end."""
+    """An answer that arrived after its job's end."""
 
     key: JobKey
-    result: Result | None  # None: it cannot be read
+    result: Result | None  # None: unreadable
 
 
 class LateAnswers(Part):
-    """The jobs of a run whose answers may still come, the oldest first, of one boundary in the order of their keys."""
+    """Awaits the answers of ended jobs, and applies those that arrive.
+
+    The awaited jobs are in the order of their ends; those of one boundary are in the order of their keys.
+    """
 
     hashes = ("awaited", "offered")
     figures = (Figure("late_answers", "applied", "Results of heuristics that a late answer replaced: {}."),)
@@ -78,13 +81,13 @@ class LateAnswers(Part):
 
     @property
     def awaited(self) -> Mapping[JobKey, Awaited]:
-        """The jobs whose answers may still come."""
+        """Return the jobs whose answers may still arrive."""
         return self._jobs.records
 
     # -- a tick --------------------------------------------------------------------------------------
 
     def begin(self, tick: TickState) -> None:
-        """Apply the answers that have come, and await those of jobs that have ended at this boundary without one."""
+        """Apply the answers that have arrived, and await those of jobs that ended at this boundary without one."""
         streams = tick.run.streams
         offers = read_offers(tick.boundary.shown.get("offered", ()), tick.run.unreadable)
         late = self.take(offers, streams, tick.number, tick.minute)
@@ -103,7 +106,7 @@ class LateAnswers(Part):
     def expect(
         self, closings: Iterable[Closing], jobs: Mapping[JobKey, Job], streams: Mapping[str, Stream], minute: int
     ) -> None:
-        """Await the jobs that have just ended and whose answers may still come."""
+        """Await the answers of jobs that have just ended, if they may still arrive."""
         for closing in sorted(closings, key=lambda closing: closing.ended.key):
             ended, job = closing.ended, jobs[closing.ended.key]
             if ended.reason not in AWAITED or not closing.note.attempts or not job.model:
@@ -113,38 +116,38 @@ class LateAnswers(Part):
                 for change in closing.changes
                 if change.entry is not None
             ]
-            if replaced_entry(job):  # a repair, which has left everything as it was
+            if replaced_entry(job):  # a failed repair changed nothing, so its entry is still to be replaced
                 made.append(ProvisionalEntry(job.key.owner, replaced_entry(job)))
             awaited = Awaited(minute, tuple(made), any(isinstance(effect, Tell) for effect in ended.effects))
-            if made and awaited.stands(streams):
+            if made and awaited.is_replaceable(streams):
                 self._jobs.remember(ended.key, awaited)
 
     def take(
         self, offers: Iterable[LateAnswer], streams: Mapping[str, Stream], tick: int, minute: int
     ) -> list[Closing]:
-        """Apply the answers that have come, in the order of their jobs' keys, and stop awaiting them."""
+        """Apply the answers that have arrived, in the order of their jobs' keys, and stop awaiting them."""
         taken = []
         for offer in sorted(offers, key=lambda offer: offer.key):
             if offer.result is not None and offer.result.late > tick:
-                continue  # of a fork, whose source had it later
+                continue  # in a fork: its source got the answer at a later tick
             awaited = self.awaited.get(offer.key)
             self._jobs.drop(offer.key)
             if awaited is None or offer.result is None:
                 continue
-            made = [(one.owner, streams[one.owner].entries[one.number]) for one in awaited.made]
+            made = [(entry.owner, streams[entry.owner].entries[entry.number]) for entry in awaited.made]
             effects = as_repair(offer.key, offer.result.effects, made, message_sent=awaited.message_sent, minute=minute)
             taken.append(apply_late(offer.key, offer.result, effects, streams, tick))
         return taken
 
     def forget(self, streams: Mapping[str, Stream], left: Collection[str], minute: int) -> None:
-        """Stop awaiting jobs whose entries were replaced or archived, that are too old, or too many."""
+        """Stop awaiting jobs whose entries were replaced or archived, and the oldest ones beyond age and number."""
         if not self.awaited:
             return
         archived = {
             ProvisionalEntry(owner, number) for owner, stream in streams.items() for number in stream.newly_archived
         }
         for key, awaited in list(self.awaited.items()):
-            if not archived.isdisjoint(awaited.made) or any(one.owner in left for one in awaited.made):
+            if not archived.isdisjoint(awaited.made) or any(made.owner in left for made in awaited.made):
                 self._jobs.drop(key)
         for key, awaited in list(self.awaited.items()):
             if len(self.awaited) <= MOST and minute - awaited.minute < LONGEST_AFTER_END:
@@ -154,65 +157,66 @@ class LateAnswers(Part):
     # -- with the ledger -----------------------------------------------------------------------------
 
     def take_records(self) -> Records:
-        """Return the jobs that are awaited since the last call, as the ledger keeps them."""
+        """Return the jobs awaited since the last call, in the form that the ledger stores."""
         return Records("awaited", self._jobs.take_records())
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that remove jobs that are no longer awaited, and their answers."""
+        """Return the commands that remove jobs no longer awaited, and their answers."""
         gone = self._jobs.take_gone()
         return [*chunked("HDEL", "awaited", gone), *chunked("HDEL", "offered", gone)]
 
     def load(self, store: RunStore) -> None:
-        """Read back the awaited jobs, except those with an entry that was left out.
+        """Read back the awaited jobs, except those with an entry that could not be read.
 
         Raises:
-            ValueError: when the entries are not provisional ones of this run.
+            ValueError: if their entries are not provisional entries of this run.
         """
-        streams, left_out = self._run.streams, {(one.owner, one.number) for one in self._run.left_out}
-        kept = store.mapping("awaited")
-        found = {JobKey.parse(key.decode()): typed_json.decode(raw, Awaited) for key, raw in kept.items()}
-        for key, awaited in sorted(found.items(), key=lambda item: (item[1].minute, item[0])):
+        streams, left_out = self._run.streams, {(entry.owner, entry.number) for entry in self._run.left_out}
+        stored = {
+            JobKey.parse(key.decode()): typed_json.decode(raw, Awaited) for key, raw in store.mapping("awaited").items()
+        }
+        for key, awaited in sorted(stored.items(), key=lambda item: (item[1].minute, item[0])):
             if not {*awaited.made}.isdisjoint(left_out):
                 self._jobs.drop(key)
                 continue
-            if not awaited.stands(streams):
+            if not awaited.is_replaceable(streams):
                 raise ValueError(f"job {key.text()} is awaited, but the entry in its place is not provisional")
             self._jobs.records[key] = awaited
 
     @classmethod
     def audit(cls, run: AuditedRun) -> list[str]:
-        """Return awaited jobs that have no end or nothing left to replace, and answers to jobs that are not awaited."""
-        found = []
+        """Return awaited jobs without an end or a replaceable entry, and answers that no job awaits."""
+        faults = []
         awaited, offered = run.hashes["awaited"], run.hashes["offered"]
         for text, raw in sorted(awaited.items()):
             key = JobKey.parse(text)
             if text in run.open or (key.tick > run.trimmed and key not in run.ended):
-                found.append(f"job {text}: its late answer is awaited, but the job has not ended")
-            if not typed_json.decode(raw, Awaited).stands(run.streams):
-                found.append(f"job {text}: its late answer is awaited, but nothing is left for it to replace")
+                faults.append(f"job {text}: its late answer is awaited, but the job has not ended")
+            if not typed_json.decode(raw, Awaited).is_replaceable(run.streams):
+                faults.append(f"job {text}: its late answer is awaited, but nothing is left for it to replace")
         if len(awaited) > MOST:
-            found.append(f"the answers of {len(awaited)} jobs are awaited, more than {MOST}")
+            faults.append(f"the answers of {len(awaited)} jobs are awaited, more than {MOST}")
         for text, raw in sorted(offered.items()):
             if text not in awaited:
-                found.append(f"job {text}: has a late answer that is not awaited")
+                faults.append(f"job {text}: has a late answer that is not awaited")
             try:
                 source = typed_json.decode(raw, Result).source
             except ValueError as error:
-                found.append(f"job {text}: its late answer cannot be read: {error}")
+                faults.append(f"job {text}: its late answer cannot be read: {error}")
             else:
                 if source not in ("llm", "cached"):
-                    found.append(f"job {text}: its late answer has the source {source}, not a model")
-        return found
+                    faults.append(f"job {text}: its late answer has the source {source}, not a model")
+        return faults
 
 
 def read_offers(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[LateAnswer]:
-    """Return the answers that the ledger shows. One whose job cannot be read stays there.
+    """Return the late answers that the ledger reports. An answer whose job key is unreadable stays in the ledger.
 
     Args:
-        raw: job key, result, …
-        unreadable: takes what cannot be read.
+        raw: alternating job keys and results.
+        unreadable: collects unreadable values.
     """
-    found = []
+    answers = []
     for i in range(0, len(raw), 2):
         result = None
         try:
@@ -224,14 +228,14 @@ def read_offers(raw: Sequence[bytes], unreadable: list[Unreadable]) -> list[Late
             result = read_result(raw[i + 1])
         except (ValueError, RecursionError) as error:
             unreadable.append(Unreadable("a late answer", "job", key.text(), str(error)[:200]))
-        found.append(LateAnswer(key, result))
-    return found
+        answers.append(LateAnswer(key, result))
+    return answers
 
 
 def apply_late(
     key: JobKey, result: Result, effects: tuple[Effect, ...], streams: Mapping[str, Stream], tick: int
 ) -> Closing:
-    """Apply the effects that a late answer still has; without any, its end is `dropped`."""
+    """Apply the remaining effects of a late answer; without any, its end is `dropped`."""
     ended = Ended(key=key, end="applied" if effects else "dropped", effects=effects)
     return close(ended, note_of(key, result), Cost(), streams, tick)
 
@@ -239,13 +243,13 @@ def apply_late(
 def as_repair(
     key: JobKey, effects: Iterable[Effect], made: Iterable[tuple[str, Entry]], *, message_sent: bool, minute: int
 ) -> tuple[Effect, ...]:
-    """Return the effects that a late answer still has: those of a repair of the entries that the heuristic appended.
+    """Reduce a late answer's effects to a repair of the entries that the heuristic appended.
 
-    Each entry of the answer replaces the first entry of its type that the heuristic appended for its owner. Further
-    entries and plans that are over are dropped, and so is a summary that tells less than the heuristic read: the rest
-    would be in no summary. Cursors, counters and archives are dropped as well: the heuristic has set them. Access marks
-    are kept, and so are messages to the world, unless the heuristic has sent one. An answer that replaces no entry has
-    no effects.
+    Each entry of the answer replaces the first entry of its type that the heuristic appended for its owner. Other
+    entries and expired plans are dropped. So is a summary that covers less than the heuristic read, because no summary
+    would cover the rest. Cursors, counters and archives are dropped too, because the heuristic has set them. Access
+    marks remain, and so do messages to the world unless the heuristic has sent one. An answer that replaces no entry
+    has no effects.
 
     Args:
         key: key of the job.
@@ -262,11 +266,11 @@ def as_repair(
             case Append(entry=Entry(type="summary")) if in_part:
                 pass
             case Append(owner=owner, entry=entry) if entry.type != "plan" or entry.valid_until > minute:
-                stands = next((one for one in left if (one[0], one[1].type) == (owner, entry.type)), None)
-                if stands is not None and tells_all_of(entry, stands[1]):
-                    left.remove(stands)
-                    entry = msgspec.structs.replace(entry, items=_coming(key, entry.items, minute))
-                    kept.append(msgspec.structs.replace(effect, entry=entry, replaces=stands[1].number))
+                old = next((item for item in left if (item[0], item[1].type) == (owner, entry.type)), None)
+                if old is not None and covers(entry, old[1]):
+                    left.remove(old)
+                    entry = msgspec.structs.replace(entry, items=_remaining(key, entry.items, minute))
+                    kept.append(msgspec.structs.replace(effect, entry=entry, replaces=old[1].number))
             case Tell() if message_sent:
                 pass
             case MarkAccessed() | Tell():
@@ -274,16 +278,16 @@ def as_repair(
     return tuple(kept) if any(isinstance(effect, Append) for effect in kept) else ()
 
 
-def tells_all_of(summary: Entry, other: Entry) -> bool:
-    """Return whether a summary covers every entry that another stands for; True for entries of other types."""
+def covers(summary: Entry, other: Entry) -> bool:
+    """Return whether a summary covers every entry that another summary covers; True for entries of other types."""
     if summary.type != "summary":
         return True
     upto = summary.since_number or 0
     return set(other.evidence) <= set(summary.evidence) and (other.since_number or 0) <= upto
 
 
-def _coming(key: JobKey, items: Sequence[PlanItem], minute: int) -> tuple[PlanItem, ...]:
-    """Return the items of a plan from the current one on, under ids that the replaced plan does not use."""
+def _remaining(key: JobKey, items: Sequence[PlanItem], minute: int) -> tuple[PlanItem, ...]:
+    """Return the items of a plan from the current one on, with ids that the replaced plan does not use."""
     begun = [index for index, item in enumerate(items) if item.minute is not None and item.minute <= minute]
     return tuple(
         msgspec.structs.replace(item, id=f"{key.tick}-late-{index}")

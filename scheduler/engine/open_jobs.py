@@ -1,4 +1,4 @@
-"""Open jobs: as the host holds them in memory, and as the ledger keeps them."""
+"""Open jobs: in the host's memory, and in the form that the ledger stores."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A job that has no end yet."""
 
     job: Job
-    grant: Grant | None  # of an admitted job; the budget refused any other, which waits for its heuristic
-    answered: Cost | None = None  # its call's usage, once its answer waits for the due tick
+    grant: Grant | None  # None: a held job, which waits for its heuristic
+    answered: Cost | None = None  # the usage of its call, once the answer has arrived and waits for the due tick
 
     @property
     def admitted(self) -> bool:
@@ -36,12 +36,12 @@ class OpenJob(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells that the job is charged to."""
+        """Return the cells that the job is charged to."""
         return self.grant.cells if self.grant is not None else ()
 
 
 class OpenJobs(dict[JobKey, OpenJob]):
-    """The open jobs of a run, also by owner."""
+    """The open jobs of a run by key, with an index by owner."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class OpenJobs(dict[JobKey, OpenJob]):
             owned[key] = item
 
     def close(self, key: JobKey) -> OpenJob:
-        """Remove a job that has its end, and return it."""
+        """Remove a job that has ended, and return it."""
         owned = self.owned[key.owner]
         del owned[key]
         if not owned:
@@ -64,7 +64,7 @@ class OpenJobs(dict[JobKey, OpenJob]):
         return super().pop(key)
 
     def restore(self, jobs: Mapping[JobKey, OpenJob]) -> None:
-        """Replace all jobs by those that the ledger holds."""
+        """Replace all jobs with those that the ledger holds."""
         self.clear()
         self.owned.clear()
         for key, item in jobs.items():
@@ -72,7 +72,7 @@ class OpenJobs(dict[JobKey, OpenJob]):
 
 
 def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
-    """Return the commands that open jobs: their records, the sets that find them, and their reservations."""
+    """Return the commands that open jobs: their records, the sets that list them, and their reservations."""
     writes: list[Write] = []
     reserved: dict[str, dict[str, int]] = {}
     waiting: dict[int, int] = {}
@@ -114,7 +114,7 @@ def job_writes(opened: Sequence[OpenJob], view: BudgetView) -> list[Write]:
 
 
 class _Shared(msgspec.Struct, frozen=True, gc=False):
-    """What many jobs of a tick have in common."""
+    """The fields that many jobs of a tick share."""
 
     admitted: bool
     due: int
@@ -129,7 +129,7 @@ def _shared(item: OpenJob) -> _Shared:
 
 
 def _shared_fields(shared: _Shared, view: BudgetView) -> tuple[Value, ...]:
-    """Return the fields of a new job's record that hold what it shares with others, and those that begin empty."""
+    """Return the fields of a new job's record that are the same for all jobs of a group."""
     fields: dict[str, Value] = {
         "state": "open" if shared.admitted else "held",
         "token": "",
@@ -147,21 +147,21 @@ def _shared_fields(shared: _Shared, view: BudgetView) -> tuple[Value, ...]:
 
 
 def load_open_jobs(store: RunStore) -> dict[JobKey, OpenJob]:
-    found: dict[JobKey, OpenJob] = {}
+    jobs: dict[JobKey, OpenJob] = {}
     for raw, state, cells, answered in store.open_jobs("job", "state", "cells", _USED).values():
         job = _JOB.decode(raw)
         flat = typed_json.decode(cells, list[str])
         charged = tuple(Cell(flat[i], flat[i + 1]) for i in range(0, len(flat), 2))
-        found[job.key] = OpenJob(
+        jobs[job.key] = OpenJob(
             job=job,
             grant=Grant(key=job.key, reserved=job.reserved, cells=charged) if state != b"held" else None,
             answered=typed_json.decode(answered, Cost) if answered is not None else None,
         )
-    return found
+    return jobs
 
 
 def read_numbers(jobs: Iterable[OpenJob], owner: str) -> tuple[int, ...]:
-    """Return the entries that open jobs of this owner name: they must not be requested twice."""
+    """Return the entries that open jobs read by number from this owner's stream; no further job may request them."""
     return tuple(
         sorted(n for item in jobs for reads in item.job.reads if reads.owner == owner for n in reads.numbers or ())
     )
@@ -177,5 +177,5 @@ def counted(item: OpenJob) -> Cost:
 
 
 def answered_writes(items: Iterable[OpenJob]) -> list[Write]:
-    """Return the commands that note the usage of open jobs' calls."""
+    """Return the commands that store the usage of open jobs' calls."""
     return [Write("HSET", f"job:{item.job.key.text()}", (_USED, _encode(item.answered))) for item in items]

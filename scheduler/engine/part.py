@@ -1,10 +1,10 @@
-"""A part of the engine: one feature of a run, whole, from the boundary to what the ledger keeps of it.
+"""The base class of the engine's parts. A part implements one feature of a run, from the boundary to the ledger.
 
-The engine ends the jobs that are due and tells each part of each end (`ended`). Then it calls each part in the order of
-`cogitate.scheduler.engine.engine`: `begin` at the boundary, `end` after the world's turn. A part puts what it journals
-into `TickState.core` and `TickState.notes`. The commit writes what `take_records` and `take_writes` return, and `load`
-reads it back on resume. The auditor and the run's summary read what the class declares: `hashes`, `audit`, `figures`. A
-new feature is a new part and a line of that list.
+The engine ends the jobs that are due and notifies each part of each end (`ended`). Then it calls the parts in the order
+of `cogitate.scheduler.engine.engine`: `begin` at the boundary, `end` after the world's turn. A part puts its journal
+entries into `TickState.core` and `TickState.notes`. The commit writes what `take_records` and `take_writes` return, and
+`load` reads it back on resume. The auditor and the run's summary use the declarations of the class: `hashes`, `audit`,
+`figures`. To add a feature, add a part and list it there.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from cogitate.scheduler.ledger.step_replies import BoundaryInput
 from cogitate.scheduler.steering.cadence import KindFault
 from cogitate.tasks.job import JobKey
 
-LONGEST_AFTER_END = DAY  # game minutes after its end within which a job may still change memory
+LONGEST_AFTER_END = DAY  # game minutes after a job's end within which its answer may still change memory
 
 
 @dataclass(kw_only=True)
 class TickState:
-    """One tick on its way through the parts: its inputs, and what has become of it so far."""
+    """The state of one tick as it passes through the parts: its inputs, and their outcome so far."""
 
     number: int
     minute: int  # game time, total minutes
@@ -45,12 +45,12 @@ class TickState:
     controls: Sequence[ControlRequest | None] = ()  # requests of operators
     away: bool = False  # whether the ledger is away, so that no job can be admitted
 
-    closings: list[Closing] = field(default_factory=list)  # jobs that have ended with it
-    closed: dict[JobKey, OpenJob] = field(default_factory=dict)  # the same jobs, as they were open
+    closings: list[Closing] = field(default_factory=list)  # ends of jobs in this tick
+    closed: dict[JobKey, OpenJob] = field(default_factory=dict)  # the same jobs before their ends
     applied: list[Closing] = field(default_factory=list)  # all changes of memory at the boundary, in order
     touched: set[str] = field(default_factory=set)  # owners whose memory has changed by more than observations
     cut: set[str] = field(default_factory=set)  # owners whose memory was cut to a limit
-    called_off: list[OpenJob] = field(default_factory=list)  # jobs that operators cancelled: heuristics replace them
+    called_off: list[OpenJob] = field(default_factory=list)  # jobs that operators cancelled; heuristics replace them
     opened: list[OpenJob] = field(default_factory=list)
     faults: Sequence[KindFault] = ()  # of kinds that were asked whether they are due
     core: dict[str, Any] = field(default_factory=dict)  # fields of the line's `Core`, by name
@@ -73,17 +73,17 @@ class TickState:
         return items
 
     def apply(self, closing: Closing) -> None:
-        """Record what an end, or a late answer, has changed in memory."""
+        """Record the changes of memory by an end or a late answer."""
         self.applied.append(closing)
         self.touched |= {effect.owner for effect in closing.ended.effects}
 
     @property
     def changed(self) -> list[str]:
-        """The owners that are here whose memory has changed so far, in order."""
+        """Return the present owners whose memory has changed so far, in order."""
         return sorted((self.touched | {owner for owner, _ in self.turn.observed}) & self.run.streams.keys())
 
     def count_losses(self, effects: Iterable[Any]) -> None:
-        """Count as warnings what effects have lost."""
+        """Count the losses of effects as warnings."""
         for loss in losses(effects):
             self.run.warnings[loss.name] += loss.amount
 
@@ -92,38 +92,38 @@ class Figure(NamedTuple):
     """Counts of a part in the summary of a run, by kind and by end."""
 
     name: str  # in `RunTotals.figures`, and in the summary as JSON
-    end: str  # the one that `sentence` is about
-    sentence: str  # about its count, which replaces {}
+    end: str  # the end that `sentence` is about
+    sentence: str  # the count replaces {}
 
     @property
     def label(self) -> str:
-        """The name as reports show it."""
+        """Return the name in the form that reports show."""
         return self.name.replace("_", " ")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedRun:
-    """One instant of a run, for the audits of parts: the ledger's state, and the state that the journal implies."""
+    """A run at one instant, for the audits of parts: the ledger's state, and the state that the journal implies."""
 
     tick: int
-    trimmed: int  # the journal's lines up to this tick were removed
+    trimmed: int  # last tick whose journal line was removed
     hashes: Mapping[str, Mapping[str, bytes]]  # `Part.hashes`, by name
     open: Collection[str]  # keys of the open jobs
     attempts: Mapping[str, str]  # token of an attempt whose usage has not arrived -> key of its job
     windows: Collection[str]
-    ended: Collection[JobKey]  # by the journal, as far as it was not trimmed
+    ended: Collection[JobKey]  # from the untrimmed lines of the journal
     charged: Mapping[str, Charge]  # likewise: key -> an ended job that counts in full
-    streams: Mapping[str, Stream]  # likewise: of the owners that are here
+    streams: Mapping[str, Stream]  # likewise: of the present owners
 
 
 class Part:
-    """One feature of a run. By default a part does nothing in a step."""
+    """One feature of a run. Each step does nothing unless the part implements it."""
 
-    hashes: ClassVar[tuple[RunKey, ...]] = ()  # of the ledger, each job -> record, that belong to this part alone
+    hashes: ClassVar[tuple[RunKey, ...]] = ()  # hashes of the ledger (job -> record) that only this part writes
     figures: ClassVar[tuple[Figure, ...]] = ()
 
     def begin(self, tick: TickState) -> None:
-        """Act at the boundary, when the due jobs have ended."""
+        """Act at the boundary, after the due jobs have ended."""
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
         """Note a job that has ended, at the boundary or by cancellation."""
@@ -132,26 +132,26 @@ class Part:
         """Act at the end of the tick, after the world's turn."""
 
     def take_records(self) -> Records | None:
-        """Return the records of jobs that end with this tick, for the step that ends them; None for a part without."""
+        """Return the records of jobs that end with this tick, which the same step writes; None if the part has none."""
         return None
 
     def take_writes(self) -> list[Write]:
-        """Return the commands that bring the ledger up to date with this tick, once."""
+        """Return the commands that bring the ledger up to date with this tick. A second call returns none."""
         return []
 
     def load(self, store: RunStore) -> None:
-        """Read back what the ledger keeps. Streams, owners and open jobs are there already.
+        """Read back the part's state from the ledger. Streams, owners and open jobs have been loaded before.
 
         Raises:
-            ValueError: when it is not what any version writes.
+            ValueError: if no version writes such a state.
         """
 
     @classmethod
     def audit(cls, run: AuditedRun) -> list[str]:
-        """Return a sentence for each fault in what the ledger keeps for the part.
+        """Return a sentence for each fault in the part's records in the ledger.
 
         Raises:
-            ValueError: when some of it cannot be read.
+            ValueError: if a record is unreadable.
         """
         return []
 
@@ -160,7 +160,7 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 class JobRecords(Generic[Record]):
-    """The record of each remembered job, and the changes that the ledger does not have yet."""
+    """A part's records by job, with the changes that the ledger does not have yet."""
 
     def __init__(self) -> None:
         self.records: dict[JobKey, Record] = {}
@@ -172,7 +172,7 @@ class JobRecords(Generic[Record]):
         self._new.add(key)
 
     def drop(self, key: JobKey) -> None:
-        """Forget a job, also in the ledger, which may know jobs that this host does not."""
+        """Drop a job's record here and in the ledger, which may have records that this host has not."""
         self.records.pop(key, None)
         if key in self._new:
             self._new.remove(key)
@@ -180,11 +180,11 @@ class JobRecords(Generic[Record]):
             self._gone.add(key)
 
     def take_records(self) -> list[tuple[JobKey, bytes]]:
-        """Return the records that are new since the last call, as the ledger keeps them."""
+        """Return the new records since the last call, in the form that the ledger stores."""
         new, self._new = sorted(self._new), set()
         return [(key, msgspec.json.encode(self.records[key])) for key in new]
 
     def take_gone(self) -> list[Value]:
-        """Return the jobs forgotten since the last call, as the ledger names them."""
+        """Return the keys of the records dropped since the last call, in the form that the ledger stores."""
         gone, self._gone = sorted(self._gone), set()
         return [key.text() for key in gone]

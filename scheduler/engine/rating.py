@@ -1,14 +1,14 @@
-"""Importance of unrated entries: known, predicted, or worth a call of a model.
+"""Rate unrated entries: by a known text, by a prediction, or by a call of a model.
 
-At the boundary at which an unrated entry is appended it gets the rating that its text got before in this run, for any
-owner; else the learner's prediction, unless a model is asked in this run and the prediction is so uncertain that the
-entry is among the share that is worth a call. Such an entry stays unrated, counts as ordinary, and waits for a job of
-kind `rate`. The learner learns only from ratings that models gave and that were applied, in the order of boundaries.
-Its knowledge is kept with the run, and its decisions are in the journal, so a replay needs neither.
+A tick rates the unrated entries that it appends. An entry gets the rating that its text got before in this run, for any
+owner, or else the learner's prediction. If the run asks a model, the entries with the most uncertain predictions are
+worth a call: such an entry stays unrated, counts as ordinary, and waits for a job of kind `rate`. The learner learns
+only from applied ratings of models, in the order of boundaries. The run stores its state, and the journal its
+decisions, so a replay needs no learner.
 
 Keys under the run's prefix:
-    ratings   hash  text's key -> [order, what is known of the text], JSON; the highest order was touched last
-    state     hash, field "rating": everything else that the learner knows
+    ratings   hash  text's key -> [order, the text's ratings], JSON; the highest order was touched last
+    state     hash, field "rating": the rest of the learner's state
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import chunked
 
 
-class _Kept(msgspec.Struct, frozen=True):
-    """A text as the ledger keeps it."""
+class _StoredText(msgspec.Struct, frozen=True):
+    """A rated text in the form that the ledger stores."""
 
     order: int
     text: RatedText
 
 
-_KEPT = typed_json.decoder(_Kept)
+_STORED_TEXT = typed_json.decoder(_StoredText)
 
 
 class Rater(Part):
-    """The ratings of one run, and their changes since they were written last."""
+    """Rates entries, and learns from the ratings of models."""
 
     def __init__(self, *, share: float) -> None:
         self._share = share
         self._ratings = Ratings()
         self._order = 0
-        self._touched: dict[str, int] = {}  # texts to be written, by their new order
+        self._touched: dict[str, int] = {}  # new order of each text that the next commit writes
         self._gone: set[str] = set()
-        self._rest = b""  # the rest as it was written last
-        self._learned = False  # in this tick
+        self._rest = b""  # the rest of the state as last written
+        self._learned = False  # whether a rating was learned in this tick
 
     # -- a tick --------------------------------------------------------------------------------------
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Learn the ratings that a job has brought."""
+        """Learn the ratings of an applied job."""
         if closing.ended.end == "applied":
             self.learn(tick.run.streams, closing.ended.effects)
 
@@ -67,8 +67,8 @@ class Rater(Part):
         self._learned = False
 
     def rate(self, streams: Mapping[str, Stream], owners: Iterable[str], tick: int) -> tuple[Rated, ...]:
-        """Rate the unrated entries that this tick appended to these owners' streams, as far as they need no call."""
-        found: list[Rated] = []
+        """Rate the unrated entries that this tick appended to these owners' streams, if they need no call."""
+        rated: list[Rated] = []
         for owner in owners:
             stream = streams[owner]
             for number in stream.new:
@@ -76,11 +76,11 @@ class Rater(Part):
                     rating = self._without_a_call(owner, stream.entries[number])
                     if rating is not None:
                         stream.rate(number, rating, tick)
-                        found.append(Rated(owner, number, rating))
-        return tuple(found)
+                        rated.append(Rated(owner, number, rating))
+        return tuple(rated)
 
     def _shared(self, streams: Mapping[str, Stream], tick: int) -> Iterator[Rated]:
-        """Rate the waiting entries whose text has become known by another owner's job, and yield them."""
+        """Rate the waiting entries whose text another owner's job has rated, and yield the ratings."""
         for owner, stream in sorted(streams.items()):
             for number in stream.unrated():
                 entry = stream.entries[number]
@@ -89,12 +89,12 @@ class Rater(Part):
                     yield Rated(owner, number, known)
 
     def estimate(self, owner: str, entry: Entry) -> int:
-        """Return the rating that the run's model would probably give, 1 to 10."""
+        """Return the rating, 1 to 10, that the run's model would probably give."""
         known = self._ratings.known(owner, entry) or self._ratings.known(None, entry)
         return known or self._ratings.estimate(owner, entry).rating
 
     def learn(self, streams: Mapping[str, Stream], effects: Iterable[Effect]) -> None:
-        """Learn the ratings among applied effects that a model gave."""
+        """Learn the model's ratings among applied effects."""
         texts = self._ratings.state.texts
         for effect in effects:
             if not isinstance(effect, Rate) or not effect.paid:
@@ -127,7 +127,7 @@ class Rater(Part):
         texts = self._ratings.state.texts
         touched: list[Value] = []
         for key, order in self._touched.items():
-            touched += (key, msgspec.json.encode(_Kept(order, texts[key])))
+            touched += (key, msgspec.json.encode(_StoredText(order, texts[key])))
         gone: list[Value] = sorted(self._gone - self._touched.keys())
         writes = [*chunked("HSET", "ratings", touched, 2), *chunked("HDEL", "ratings", gone)]
         rest = msgspec.json.encode(msgspec.structs.replace(self._ratings.state, texts={}))
@@ -139,7 +139,9 @@ class Rater(Part):
 
     def load(self, store: RunStore) -> None:
         kept = store.mapping("ratings")
-        texts = sorted(((key.decode(), _KEPT.decode(raw)) for key, raw in kept.items()), key=lambda t: t[1].order)
+        texts = sorted(
+            ((key.decode(), _STORED_TEXT.decode(raw)) for key, raw in kept.items()), key=lambda text: text[1].order
+        )
         rest = store.field("state", "rating")
         state = typed_json.decode(rest, RatingState) if rest else RatingState()
         state.texts = {key: text.text for key, text in texts}

@@ -1,4 +1,4 @@
-"""The data of a run that its parts share, the input of a tick, and its outcome. No I/O, no clock, no randomness."""
+"""The data of a run that its parts share, and the input and outcome of a tick: no I/O, no clock, no randomness."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Deferred(msgspec.Struct, frozen=True):
 
 @dataclass(kw_only=True)
 class WorldTurn:
-    """The calls of the world in its turn."""
+    """The host's calls during the world's turn."""
 
     joins: dict[str, Profile] = field(default_factory=dict)
     leaves: list[str] = field(default_factory=list)
-    profiles: dict[str, Profile] = field(default_factory=dict)  # that change
+    profiles: dict[str, Profile] = field(default_factory=dict)  # changed profiles
     world_effects: list[Effect] = field(default_factory=list)
     observed: list[tuple[str, Entry]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
@@ -51,17 +51,17 @@ class WorldTurn:
 
 def copied(turn: WorldTurn) -> WorldTurn:
     """Return a copy of a turn that later changes to the original do not affect."""
-    return WorldTurn(**{one.name: copy(getattr(turn, one.name)) for one in fields(turn)})
+    return WorldTurn(**{part.name: copy(getattr(turn, part.name)) for part in fields(turn)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedTick:
-    """A finished tick, ready to be committed."""
+    """A finished tick, ready for its commit."""
 
     core: Core
-    notes: TickNotes  # as far as the engine knows them
+    notes: TickNotes  # the notes that the engine knows
     opened: tuple[OpenJob, ...]
-    streams: tuple[Stream, ...]  # those that may have changed
+    streams: tuple[Stream, ...]  # streams that may have changed
     faults: tuple[KindFault, ...]  # of kinds that were asked whether they are due
 
     def losses(self) -> Iterator[Loss]:
@@ -72,7 +72,7 @@ class FinishedTick:
 
 
 class Streams(dict[str, Stream]):
-    """A stream for each owner. Each reports that it changes, so that a tick need not compare all of them."""
+    """A stream for each owner. A stream reports its changes, so a tick need not compare all of them."""
 
     def __init__(self, streams: Mapping[str, Stream] | None = None) -> None:
         super().__init__()
@@ -86,18 +86,18 @@ class Streams(dict[str, Stream]):
 
     @property
     def changed(self) -> list[str]:
-        """The owners of streams that changed since `take_changed`, in order."""
+        """Return the owners whose streams changed since the last `take_changed`, in order."""
         return sorted(self._changed & self.keys())
 
     def take_changed(self) -> tuple[Stream, ...]:
-        """Return the streams that changed since the last call, by owner."""
-        found = tuple(self[owner] for owner in self.changed)
+        """Return the streams that changed since the last call, in the order of their owners."""
+        changed = tuple(self[owner] for owner in self.changed)
         self._changed.clear()
-        return found
+        return changed
 
 
 class LoopState(msgspec.Struct, frozen=True):
-    """The state of the loop beyond streams and jobs, as a run keeps it."""
+    """The state of the loop, without streams and jobs, in the form that a run stores."""
 
     facts_version: int = 0
     deferred: tuple[Deferred, ...] = ()
@@ -112,17 +112,17 @@ class RunData:
         self.rules = rules
         self.facts = facts
         self.facts_version = 0
-        self.facts_at: dict[int, Facts] = {}  # by version, as far as open jobs use them
+        self.facts_at: dict[int, Facts] = {}  # by version; only versions that open jobs use
         self.view = view
         self.profiles: dict[str, Profile] = {}
         self.streams = Streams()
         self.retired: set[str] = set()
         self.open = OpenJobs()
         self.deferred: list[Deferred] = []
-        self.triggers: list[ScopeTrigger] = []  # of scopes that recount already
+        self.triggers: list[ScopeTrigger] = []  # triggers that wait for an open recount of their scope
         self.warnings: Counter[str] = Counter()
-        self.left_out: list[LeftOut] = []  # entries that could not be read: the next tick journals them
-        self.unreadable: list[Unreadable] = []  # what parts could not read at the newest boundary
+        self.left_out: list[LeftOut] = []  # unreadable entries; the next tick journals them
+        self.unreadable: list[Unreadable] = []  # values that parts could not read at the newest boundary
         self._world: tuple[Facts, WorldFacts] | None = None
         self._worlds: dict[int, tuple[Facts, WorldFacts]] = {}  # of earlier facts, by version
 
@@ -136,7 +136,7 @@ class RunData:
         return stale
 
     def busy(self, more: Iterable[tuple[str, str]]) -> Callable[[str, str], bool]:
-        """Return a test whether a job of (kind, owner) is open, waits to be tried again, or is among `more`."""
+        """Return a test whether a job of (kind, owner) is open, deferred, or among `more`."""
         taken, owned = {*more}, self.open.owned
         taken |= {(waiting.request.kind, waiting.request.owner) for waiting in self.deferred}
 
@@ -149,20 +149,20 @@ class RunData:
         return is_busy
 
     def world(self) -> WorldFacts:
-        """Return the constants that kinds of job see now."""
+        """Return the constants that kinds of job may read now."""
         if self._world is None or self._world[0] is not self.facts:
             self._world = (self.facts, self.facts.world())
         return self._world[1]
 
     def world_of(self, version: int) -> WorldFacts:
-        """Return the world that jobs of this version see: one object, since building a crowd's names takes time."""
+        """Return the constants that jobs of this version read, cached because a crowd's names take time to build."""
         facts = self.facts_at[version]
         if facts is self.facts:
             return self.world()
-        known = self._worlds.get(version)
-        if known is None or known[0] is not facts:
-            known = self._worlds[version] = (facts, facts.world())
-        return known[1]
+        cached = self._worlds.get(version)
+        if cached is None or cached[0] is not facts:
+            cached = self._worlds[version] = (facts, facts.world())
+        return cached[1]
 
     def memory(self, owner: str) -> Stream:
         """Return the stream of an owner, empty until its first tick is committed.
@@ -177,7 +177,7 @@ class RunData:
         return self.streams.get(owner) or Stream(owner)  # until it joins
 
     def present(self, tick: int) -> Present:
-        """Return what views of memories know of the run at the boundary of a tick."""
+        """Return the properties of the run that views of memories show at the boundary of a tick."""
         return Present(self.facts.minute(tick), self.facts.clock, self.world().display_names, self.facts.profile)
 
     def last_served(self, kind: str, owner: str) -> int:
@@ -191,5 +191,5 @@ class RunData:
     # -- with the ledger -----------------------------------------------------------------------------
 
     def loop_state(self) -> bytes:
-        """Return what the run keeps of the loop beyond streams and jobs."""
+        """Return the encoded state of the loop, without streams and jobs."""
         return msgspec.json.encode(LoopState(self.facts_version, tuple(self.deferred), tuple(self.triggers)))

@@ -1,6 +1,6 @@
-"""The state of a run in the memory of its host, and queries on it. No I/O, no clock, no randomness.
+"""The state of a run in its host's memory, and queries on it: no I/O, no clock, no randomness.
 
-The ledger holds all of it: a host that resumes the run reads it back.
+The ledger holds all of it, and a host that resumes the run reads it back.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from cogitate.tasks.kind import Backlog, Case, Moment, build_case
 
 
 class RunState(RunData):
-    """The data of one run, what its host has learned from it, and the queries of kinds and admission on both."""
+    """The data of one run, its host's learned estimates, and the queries of kinds and admission."""
 
     def __init__(self, *, run: str, rules: Rules, facts: Facts, view: BudgetView) -> None:
         super().__init__(run=run, rules=rules, facts=facts, view=view)
         self.cadence = Cadence(rules.kinds_due(), rules.turn_of)
         self.steering = Steering(rules, view)
         self.rater = Rater(share=rules.rate_share)
-        self._unrated: tuple[int, Backlog] | None = None  # of which tick
+        self._unrated: tuple[int, Backlog] | None = None  # (tick, backlog at its end)
         self.estimates = TokenEstimates()
         self.values = CallValues() if rules.by_value else None
         self.latencies = Latencies()
@@ -49,13 +49,13 @@ class RunState(RunData):
         self.latencies.want(any(rules.bounds_of(kind) for kind in rules.kinds))
 
     def begin_anew(self, rules: Rules, facts: Facts, view: BudgetView) -> None:
-        """Take other rules. All else is read back from the ledger, as by a host that resumes the run."""
+        """Reset the state with other rules. The caller reads the rest back from the ledger, as on a resume."""
         last = self.due.last
         RunState.__init__(self, run=self.run, rules=rules, facts=facts, view=view)
         self.due.last = last
 
     def case_of(self, item: OpenJob) -> Case:
-        """Return the case of an open job, the same that a worker is given."""
+        """Return the case of an open job, equal to the one that a worker gets."""
         job = item.job
 
         def stored(reads: Reads) -> Iterable[Entry]:
@@ -67,13 +67,13 @@ class RunState(RunData):
         return build_case(job, self.profiles[job.key.owner], self.world_of(job.facts), stored)
 
     def without_model(self, item: OpenJob) -> KindEffects:
-        """Return what the heuristic of an open job gives, whenever it is computed."""
+        """Return the effects of an open job's heuristic; they do not depend on when it runs."""
         return made_without_model(self.rules.kind_of(item.job.key.kind), self.case_of(item))
 
     def rewake(self, tick: int) -> None:
-        """Compute anew, after a restore, when each kind is to be asked about each owner.
+        """Recompute, after a restore, when the cadence checks each kind and owner.
 
-        A drained run has asked about no owner, so the next tick asks about all of them.
+        A drained run has checked no owner, so the next tick checks all of them.
         """
         if self.steering.mode == "drained":
             self.steering.mode = "running"
@@ -82,12 +82,12 @@ class RunState(RunData):
         self.cadence.rewake(moments, self.busy(()))
 
     def touch_all(self) -> None:
-        """Have the cadence ask about every owner at the next occasion."""
+        """Have the cadence check every owner at the next tick."""
         for owner in sorted(self.streams):
             self.cadence.touch(owner)
 
     def moments(self, tick: int, minute: int) -> Callable[[str], Moment]:
-        """Return a function that shows an owner as the kinds see it when they decide whether they are due."""
+        """Return a function from owner to `Moment`, from which kinds decide whether they are due."""
         world, unrated, lead, last = self.world(), partial(self._backlog, tick), self._lead, self.due.last
         brief_of, turn_of, estimate, owned = self.rules.brief, self.rules.turn_of, self.rater.estimate, self.open.owned
         streams, profiles = self.streams, self.profiles
@@ -115,7 +115,7 @@ class RunState(RunData):
         return self.due.lead(kind, len(self.facts.names))
 
     def _backlog(self, tick: int) -> Backlog:
-        """Return the entries of all owners that wait for a rating at the end of a tick, counted once."""
+        """Return the backlog of entries that wait for a rating at the end of a tick, computed once per tick."""
         if self._unrated is None or self._unrated[0] != tick:
             waiting = {owner: numbers for owner, stream in self.streams.items() if (numbers := stream.unrated())}
             oldest = (self.streams[owner].entries[numbers[0]].minute for owner, numbers in waiting.items())

@@ -1,24 +1,25 @@
-"""Corrections of token estimates: how many tokens a model really counts in its prompts, learned from what was applied.
+"""Correct token estimates: learn from applied results how many tokens a model counts in its prompts.
 
-`cogitate.workers.llm.requests.tokens` estimates on the safe side for every tokenizer, which is far too high for most.
-What models report of the prompts whose results were applied is counted here, in the order of boundaries, and a job
-carries the correction as it stood when it was made: so every worker renders the same prompt at any time.
+`cogitate.workers.llm.requests.tokens` gives an upper bound for every tokenizer, which is far too high for most. This
+part collects, in the order of boundaries, what models report for prompts whose results were applied. A job carries the
+correction at the time of its admission, so every worker renders the same prompt at any time.
 
-For each model there is a histogram of reported by estimated tokens, in percent. The correction is the smallest
-percentage that at most 1 in 1,000 of the prompts passed, and a margin; it goes below 1 only after a hundred prompts,
-and never below 0.7 (other scripts: 0.3). A count of more than twice the estimate is a mistake of the endpoint, since
-the estimate is high already, unless most prompts of the model have such a count. Old prompts are forgotten by halving
-all counts, rounded up, so that a rare high one is remembered longest.
+For each model there is a histogram of the ratio of reported to estimated tokens, in percent. The correction is the
+smallest percentage that at most 1 in 1,000 prompts exceeded, plus a margin. It falls below 1 only after a hundred
+prompts and never below 0.7 (0.3 for other scripts). A count above twice the estimate is taken for a fault of the
+endpoint, because the estimate is high already, unless most prompts of the model have such counts. To forget old
+prompts, all counts are halved and rounded up, so a rare high ratio is remembered longest.
 
-The tokens of other scripts than Latin are estimated and corrected apart. Prompts that hold hardly any teach the
-correction of all others; prompts with more teach the one for other scripts, from what is left of their count when at
-least half of the estimate for their Latin part is taken off: instructions in English are never estimated at more than
-twice their tokens. So a high estimate for one part makes up for a low one of the other in prompts of the same mixture.
+Tokens of scripts other than Latin are estimated and corrected separately. Prompts with hardly any of them train the
+correction for Latin; prompts with many train the one for other scripts, from their count minus half of the estimate for
+the Latin part. Half is the least that this part takes, because the estimate for English instructions is never more than
+twice their tokens. So in prompts of the same mixture, a high estimate for one part compensates for a low one for the
+other.
 
-The run keeps it in `state`, field "tokens", and a resumed run continues with it.
+The run stores the histograms in `state`, field "tokens", and a resumed run continues with them.
 
-The room that a model's reasoning takes beyond an answer is learned too, from answers that reached their cap amid
-reasoning, and admission reserves it. It is in `state`, field "headrooms".
+The part also learns how many tokens a model's reasoning needs in addition to the answer, from answers that reached
+their cap amid reasoning. Admission reserves them. They are in `state`, field "headrooms".
 """
 
 from __future__ import annotations
@@ -37,29 +38,29 @@ from cogitate.tasks.job import Correction
 HEADROOMS = "headrooms"  # the field of the run's state
 NEUTRAL = 1_000  # thousandths
 LEAST, LEAST_OTHERS, MOST = 700, 300, 4_000  # thousandths
-_FEW = 50  # one token in so many of another script leaves a prompt plain
-_MUCH = 5  # one in so many teaches what the other script takes
-_LATIN_TAKES = 500  # thousandths of its estimate, at least
-_OTHERS = "\0others"  # in the name of a model's histogram of other scripts
-_ENOUGH = 100  # prompts before estimates are trusted to be too high
-_PASSED = 1_000  # one prompt in so many may be above
+_FEW = 50  # up to 1 token in 50 of other scripts, a prompt trains the correction for Latin
+_MUCH = 5  # from 1 token in 5 of other scripts on, it trains their correction
+_LATIN_LEAST = 500  # thousandths of its estimate that the Latin part takes at least
+_OTHERS = "\0others"  # suffix of a model's name for its histogram of other scripts
+_ENOUGH = 100  # prompts before a correction may fall below 1
+_EXCEEDING = 1_000  # one prompt in 1,000 may exceed the correction
 _MARGIN = 105  # percent
-_ODD = 200  # percent; a higher count is believed only once it is the usual one
-_USUAL = 3  # prompts before any count is the usual one
-_REMEMBERED = 4_000  # prompts of a model
+_ODD = 200  # percent; higher ratios count only if most prompts have them
+_USUAL = 3  # prompts before odd ratios can be the majority
+_REMEMBERED = 4_000  # prompts of a model after which all counts are halved
 _MOST_HEADROOM = 32_000  # tokens
 
 
 class TokenEstimates(Part):
-    """The counts of prompts from which one run has learned how its models count tokens."""
+    """Learns from the prompts of one run how its models count tokens."""
 
     def __init__(self) -> None:
         self._seen: dict[str, dict[int, int]] = {}  # model -> percent -> prompts
-        self._headrooms: dict[str, int] = {}  # model -> tokens that its reasoning may take beyond an answer
+        self._headrooms: dict[str, int] = {}  # model -> tokens for reasoning in addition to an answer
         self._changed = False
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Learn from the prompt of a job, and warn of a call whose usage is a guess or more than was reserved."""
+        """Learn from a job's prompt, and warn if its call's usage is unreported or exceeds the reservation."""
         note, warnings = closing.note, tick.run.warnings
         if note.count is not None:
             self.learn(note.model, note.count)
@@ -75,20 +76,20 @@ class TokenEstimates(Part):
             warnings["job.overrun"] += 1
 
     def learn(self, model: str, count: PromptCount) -> None:
-        """Note one prompt whose result was applied."""
+        """Learn from one prompt whose result was applied."""
         if count.others * _FEW <= count.estimated:
             self._note(model, count.reported, count.estimated)
         elif count.others * _MUCH >= count.estimated:
-            left = count.reported - (count.estimated - count.others) * _LATIN_TAKES // 1_000
+            left = count.reported - (count.estimated - count.others) * _LATIN_LEAST // 1_000
             self._note(model + _OTHERS, max(1, left), count.others)
 
     def learn_headroom(self, model: str, reasoning: int, written: int, cap: int, truncated: bool) -> None:
-        """Note the reasoning of one answer; if it took most of one that reached its cap, the next gets twice as much.
+        """Learn from the reasoning of one answer. If most of a truncated answer is reasoning, reserve twice its tokens.
 
         Args:
-            reasoning: its tokens.
-            written: the tokens of the whole answer.
-            cap: the most tokens of an answer for which the job reserved.
+            reasoning: tokens of the reasoning.
+            written: tokens of the whole answer.
+            cap: tokens that the job reserved for its answer.
         """
         known = self._headrooms.get(model, 0)
         if truncated and 2 * reasoning >= written:
@@ -100,11 +101,11 @@ class TokenEstimates(Part):
             self._changed = True
 
     def headroom(self, model: str) -> int:
-        """Return the tokens that the reasoning of a model was seen to need beyond an answer; 0 if none."""
+        """Return the tokens that a model's reasoning has needed in addition to an answer; 0 if none."""
         return self._headrooms.get(model, 0)
 
     def correction(self, model: str) -> Correction:
-        """Return the factors for an estimate."""
+        """Return the factors for a model's token estimates."""
         return Correction(self._factor(model, LEAST), self._factor(model + _OTHERS, LEAST_OTHERS))
 
     def _note(self, name: str, reported: int, estimated: int) -> None:
@@ -122,7 +123,7 @@ class TokenEstimates(Part):
         total, above = sum(seen.values()), 0
         for percent in sorted(seen, reverse=True):
             above += seen[percent]
-            if above > total // _PASSED:
+            if above > total // _EXCEEDING:
                 break
         correction = min(max(-(-percent * 10 * _MARGIN // 100), least), MOST)
         return correction if total >= _ENOUGH else max(correction, NEUTRAL)
@@ -148,7 +149,7 @@ class TokenEstimates(Part):
 
 
 def _believed(seen: dict[int, int]) -> dict[int, int]:
-    """Return the counts without odd ones, unless these are the usual ones."""
+    """Return a histogram without odd ratios, unless most prompts have them."""
     odd = sum(prompts for percent, prompts in seen.items() if percent > _ODD)
     total = sum(seen.values())
     if not odd or (total >= _USUAL and 2 * odd > total):

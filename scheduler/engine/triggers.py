@@ -1,9 +1,9 @@
 """Triggers of recounts (scopes design, "Triggers"): leaving a location, and events of the story.
 
-A trigger waits, with the run's own state, while its scope has a recount that is open or deferred; so no two jobs ever
-start from one cursor. Which messages it tells is settled when it becomes a request: those since the cursor, up to the
-tick of the trigger. It keeps waiting while its recount is open: a further request recounts what did not fit into that
-prompt. A recount that fails tells nothing, and leaves its messages to the next trigger.
+While its scope has an open or deferred recount, a trigger waits in the run's state, so no two jobs start from the same
+cursor. It gets its messages when it becomes a request: those since the cursor, up to the tick of the trigger. It
+remains while its recount is open, because another request must recount what did not fit into that prompt. A failed
+recount recounts nothing and leaves its messages to the next trigger.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _ID = re.compile(r"_ids?$")
 
 
 class ScopeTrigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A reason for a scope to recount what was said since its cursor."""
+    """A reason for a scope to recount the messages since its cursor."""
 
-    scope: str  # owner of the memory to be made
+    scope: str  # owner of the resulting memory
     minute: int
-    upto: int = 0  # newest number of the world's stream at the end of the tick; 0: that tick is not over
-    location: str = ""  # id; a location and an NPC tell only what was said there
+    upto: int = 0  # newest number of the world's stream at the end of the tick; 0: the tick has not ended
+    location: str = ""  # id; a location and an NPC recount only the messages at this place
     events: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     quest_id: str = ""
     encounter_id: str = ""
-    asked: tuple[int, ...] = ()  # how far its scope had told when it last became a request; (): it has not yet
+    asked: tuple[int, ...] = ()  # its scope's progress when it last became a request; (): it has not yet
 
 
 def location_left(location: str, present: Iterable[str], minute: int) -> list[ScopeTrigger]:
-    """Return the triggers of leaving a location: one for it, and one for each NPC (an owner) in `present`."""
+    """Return the triggers of leaving a location: one for the location, and one for each NPC (an owner) in `present`."""
     place = location_owner(location)
     left = [ScopeTrigger(scope=place, minute=minute, location=location, tags=("session", place))]
     for npc in dict.fromkeys(present):
@@ -52,15 +52,16 @@ def location_left(location: str, present: Iterable[str], minute: int) -> list[Sc
 def story_event(
     kind: str, tags: Sequence[str], related: Mapping[str, str | Sequence[str]], minute: int
 ) -> ScopeTrigger:
-    """Return the trigger of an event of the story. `kind` is free: "quest_completed", "act_progressed", …
+    """Return the trigger of an event of the story.
 
     Args:
-        related: ids of what it concerns, each a string or a list of them: "quest_id", "encounter_id", "location_id"
-            and "npc_ids" go into fields of the memory; any other becomes a tag, "objective_id" as "objective:<id>".
+        kind: any name, such as "quest_completed" or "act_progressed".
+        related: ids of related objects, each a string or a list of strings. "quest_id", "encounter_id", "location_id"
+            and "npc_ids" become fields of the memory; any other becomes a tag: "objective_id" becomes "objective:<id>".
     """
     fields = {"quest_id": "", "encounter_id": "", "location_id": ""}
     subjects: tuple[str, ...] = ()
-    further: list[str] = []
+    extra: list[str] = []
     for key, value in related.items():
         values = (value,) if isinstance(value, str) else tuple(value)
         if key in fields and values:
@@ -68,13 +69,13 @@ def story_event(
         elif key == "npc_ids":
             subjects = values
         else:
-            further += [f"{_ID.sub('', key)}:{one}" for one in values]
+            extra += [f"{_ID.sub('', key)}:{value}" for value in values]
     return ScopeTrigger(
         scope=WORLD,
         minute=minute,
         location=fields["location_id"],
         events=(kind,),
-        tags=tuple(dict.fromkeys((f"world:{kind}", *tags, *further))),
+        tags=tuple(dict.fromkeys((f"world:{kind}", *tags, *extra))),
         subjects=subjects,
         quest_id=fields["quest_id"],
         encounter_id=fields["encounter_id"],
@@ -87,13 +88,13 @@ def recounts(
     profiles: Mapping[str, Profile],
     busy: Callable[[str, str], bool],
 ) -> tuple[list[Request], list[ScopeTrigger]]:
-    """Return the requests of triggers at the end of a tick, and the triggers that wait for their scope.
+    """Return the requests of triggers at the end of a tick, and the triggers that wait.
 
-    A trigger without messages since the cursor becomes nothing, and so does one whose scope has left.
+    A trigger without messages since the cursor, or whose scope has left, is dropped.
 
     Args:
-        triggers: those that wait already, then those of this tick.
-        busy: whether a job of (kind, owner) is open or deferred.
+        triggers: waiting triggers, then those of this tick.
+        busy: returns whether a job of (kind, owner) is open or deferred.
     """
     world = streams.get(WORLD)
     if world is None:
@@ -113,9 +114,9 @@ def recounts(
         cursor = cursor_of(scope, at)
         start, progress = head.cursors.get(cursor, 0), progress_name(cursor)
         part, upto = (head.counters.get(name, 0) for name in (part_counter(progress), upto_counter(progress)))
-        told = (start, part, upto)
-        if trigger.asked == told:
-            continue
+        done = (start, part, upto)
+        if trigger.asked == done:
+            continue  # its recount made no progress
         messages = messages_since(world, covered(head, cursor), trigger.upto, at)
         if scope not in (WORLD, location_owner(trigger.location)):
             messages = around_mentions(messages, scope, profiles[scope].name)
@@ -125,7 +126,7 @@ def recounts(
             begun = begun_params(streams[scope], progress, numbers)
             earlier = tuple(entry.number for entry in latest(streams[scope].live("summary")))
             requests.append(recount_request(scope, _span(trigger, start), numbers, begun, earlier))
-            waiting.append(msgspec.structs.replace(trigger, asked=told))
+            waiting.append(msgspec.structs.replace(trigger, asked=done))
     return requests, waiting
 
 
@@ -144,17 +145,17 @@ def _span(trigger: ScopeTrigger, start: int) -> Span:
 
 
 def _gathered(triggers: Iterable[ScopeTrigger], newest: int) -> list[ScopeTrigger]:
-    """Return the triggers in order, those of one scope and location joined: it tells up to the latest of them."""
-    found: dict[tuple[str, str], list[ScopeTrigger]] = {}
+    """Return the triggers in order, with those of one scope and location joined into one."""
+    groups: dict[tuple[str, str], list[ScopeTrigger]] = {}
     for trigger in triggers:
         trigger = trigger if trigger.upto else msgspec.structs.replace(trigger, upto=newest)
         key = (trigger.scope, "" if trigger.scope == WORLD else trigger.location)
-        found.setdefault(key, []).append(trigger)
-    return [_joined(group) for group in found.values()]
+        groups.setdefault(key, []).append(trigger)
+    return [_joined(group) for group in groups.values()]
 
 
 def _joined(triggers: Sequence[ScopeTrigger]) -> ScopeTrigger:
-    """Return one trigger for all: the latest, with the events, tags and subjects of each."""
+    """Return the latest trigger with the events, tags and subjects of all."""
 
     def latest(values: Iterable[str]) -> str:
         return next((value for value in values if value), "")

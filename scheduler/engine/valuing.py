@@ -1,7 +1,7 @@
-"""Learn the value of calls at boundaries, where a run spends by value (`cogitate.scheduler.budget.call_value`).
+"""Learn the value of calls at boundaries if a run spends by value (`cogitate.scheduler.budget.call_value`).
 
-Of each applied answer of a model the boundary computes what the heuristic would have given, from the same case, and
-learns how much the answer changed. The run keeps what it has learned in `state`, field "call_values".
+For each applied answer of a model, the boundary computes the heuristic on the same case and learns how much the answer
+differs. The run stores the estimates in `state`, field "call_values".
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from cogitate.tasks.plan import Plan
 
 
 class Valuing(Part):
-    """The values of calls, learned at boundaries; nothing where spending is fair."""
+    """Learns the values of calls; does nothing unless the run spends by value."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
 
     def ended(self, tick: TickState, closing: Closing, item: OpenJob) -> None:
-        """Learn how much a model's answer has changed what the heuristic gives."""
+        """Learn how much a model's answer differs from the heuristic's."""
         values, job = self._state.values, item.job
         answered = closing.note.source in ("llm", "cached") and closing.ended.end == "applied"
         if values is not None and answered and job.valued and job.key.owner in self._state.profiles:
@@ -55,7 +55,7 @@ class Valuing(Part):
 
 
 def value_round(state: RunState, minute: int) -> ValueRound | None:
-    """Return the values of a tick's requests; None where spending is fair."""
+    """Return the values of a tick's requests; None unless the run spends by value."""
     values, rules = state.values, state.rules
     if values is None:
         return None

@@ -1,4 +1,4 @@
-"""Parts for what a tick takes from outside: owners who join, leave or change, requests, effects, observations."""
+"""Parts for the input of a tick: owners that join, leave or change, operators' requests, effects, observations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Owners(Part):
         self._changed_facts = False
 
     def end(self, tick: TickState) -> None:
-        """Let owners join and leave. Jobs that read the memory of one who leaves are cancelled."""
+        """Let owners join and leave. Cancel the jobs that read a leaver's memory."""
         state, joins, leaves = self._state, dict(sorted(tick.turn.joins.items())), sorted(tick.turn.leaves)
         profiles = {owner: profile for owner, profile in sorted(tick.turn.profiles.items()) if owner not in leaves}
         self._changed_facts = self._join(tick.number, joins, profiles)
@@ -83,14 +83,14 @@ class Owners(Part):
         return True
 
     def _leave_out(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Return the entries that a resumed run lacks, once, for the journal of its first tick."""
+        """Return the unreadable entries of a resumed run for the journal of its first tick. A second call has none."""
         state = self._state
-        gone: dict[str, list[int]] = {}
-        for one in state.left_out:
-            gone.setdefault(one.owner, []).append(one.number)
+        unread: dict[str, list[int]] = {}
+        for entry in state.left_out:
+            unread.setdefault(entry.owner, []).append(entry.number)
             state.warnings["memory.unreadable"] += 1
         state.left_out = []
-        return tuple((owner, tuple(sorted(numbers))) for owner, numbers in sorted(gone.items()))
+        return tuple((owner, tuple(sorted(numbers))) for owner, numbers in sorted(unread.items()))
 
     # -- with the ledger -----------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ class Owners(Part):
 
 
 class Steered(Part):
-    """Applies the requests of operators, and lets the controller of the cadence take its step."""
+    """Applies operators' requests, and runs the controller of the cadence."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -115,7 +115,7 @@ class Steered(Part):
         self._state.steering.throttle.see((closing.ended for closing in tick.closings), tick.number)
 
     def end(self, tick: TickState) -> None:
-        """Take what operators request. A cancelled run cancels every job and request that waits."""
+        """Apply operators' requests and the controller's step. A cancelled run drops its jobs and deferred requests."""
         state, steering = self._state, self._state.steering
         for owner in tick.turn.leaves:
             steering.throttle.postponing.forget(owner)
@@ -130,11 +130,15 @@ class Steered(Part):
 
     @staticmethod
     def _call_off(tick: TickState, keys: Iterable[JobKey], because: str) -> tuple[int, int]:
-        """Cancel the open ones of these jobs but those that wait for their heuristics; return how many of both."""
-        found = {key: item for key in keys if (item := tick.run.open.get(key)) is not None}
-        admitted = [key for key, item in found.items() if item.admitted]
+        """Cancel the admitted jobs among these.
+
+        Returns:
+            The number of cancelled jobs, and of open jobs that already wait for their heuristics.
+        """
+        items = {key: item for key in keys if (item := tick.run.open.get(key)) is not None}
+        admitted = [key for key, item in items.items() if item.admitted]
         tick.called_off += tick.cancel(admitted, because)
-        return len(admitted), len(found) - len(admitted)
+        return len(admitted), len(items) - len(admitted)
 
     # -- with the ledger -----------------------------------------------------------------------------
 
@@ -146,23 +150,23 @@ class Steered(Part):
 
 
 class Remembered(NamedTuple):
-    """The observations of a tick, by how they were remembered."""
+    """The observations of a tick: appended, waiting or counted as repeats."""
 
     observed: tuple[tuple[str, Entry], ...]  # appended, in this order
-    waiting: tuple[tuple[str, Entry], ...]  # kept in the head, in this order
+    waiting: tuple[tuple[str, Entry], ...]  # waiting in the head for a free cell, in this order
     repeated: tuple[Repeat, ...]
 
 
 class Remembering(Part):
-    """Takes in observations. Its indexes are caches, rebuilt from the streams."""
+    """Appends observations to memory. Its indexes are caches, rebuilt from the streams."""
 
     def __init__(self, *, coalesce: bool) -> None:
         self._coalesce = coalesce
-        self._indexes: dict[str, RepeatIndex | None] = {}  # None: the owner's design counts each statement
-        self._limits: MemoryLimits | None = None  # which say so
+        self._indexes: dict[str, RepeatIndex | None] = {}  # None: the owner's policy keeps each statement
+        self._limits: MemoryLimits | None = None  # of the indexes, because they name the policies
 
     def end(self, tick: TickState) -> None:
-        """Apply the effects that the world requested, then take in what owners have observed."""
+        """Apply the world's effects, then add the observations to memory."""
         run, turn = tick.run, tick.turn
         applied = self._apply(tick, turn.world_effects)
         tick.touched |= {effect.owner for effect in applied}
@@ -176,9 +180,9 @@ class Remembering(Part):
     def take_in(
         self, streams: Mapping[str, Stream], observed: Iterable[tuple[str, Entry]], tick: int, limits: MemoryLimits
     ) -> Remembered:
-        """Append observations to their owners' streams, have them wait for a free cell, or count them as repeats.
+        """Append observations to their owners' streams, let them wait for a free cell, or count them as repeats.
 
-        Cells, token windows and shared histories keep every statement: those designs count them.
+        Cells, token windows and shared histories keep every statement, because their designs count statements.
         """
         appended: list[tuple[str, Entry]] = []
         waiting: list[tuple[str, Entry]] = []

@@ -1,6 +1,6 @@
-"""The auditor: reads a run's ledger, streams and journal, and checks every invariant that they can show.
+"""The auditor: reads a run's ledger, streams and journal, and checks every invariant that these can show.
 
-It is safe to run at any moment, on a live or a finished run. It reports and never repairs.
+It may run at any moment, on a live or a finished run. It reports and never repairs.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ def audit(client: Redis, run: str) -> list[str]:
     It checks that:
 
     * each job has exactly one end, and each deferred job a successor;
-    * effects were applied once, and only where their preconditions held: each stored stream follows from the journal;
+    * effects were applied once, and only if their preconditions held: each stored stream follows from the journal;
     * reserved + spent <= limit + overrun in every window;
     * reservations add up over open jobs and unsettled attempts, each of a job that was decided;
-    * spending is what the attempts reported;
+    * spending equals what the attempts reported;
     * admission's view, the open jobs, the lists that index them, and both hashes match the journal;
-    * a model's job archived, or moved its cursor past, only what its prompt showed;
-    * an answer is awaited only while there is something for it to replace, and never that of a cancelled job;
-    * a heuristic replaces a job only where an operator has cancelled it;
+    * a model's job archived, or moved its cursor past, only entries that its prompt showed;
+    * an answer is awaited only while it can replace an entry, and never for a cancelled job;
+    * a heuristic replaces a job only if an operator cancelled the job;
     * an ended job counts in full until its actual usage is known;
     * entries are numbered without gaps, and the summary of an archived entry exists;
     * the journal's checkpoints match its lines;
-    * every key belongs to something.
+    * every key belongs to a part of the run.
 
-    Anything unreadable is a finding too. The first checkpoint of a trimmed journal is trusted.
+    An unreadable value is a finding too. The auditor trusts the first checkpoint of a trimmed journal.
 
     Raises:
         RunMissing: if the run does not exist.
@@ -74,14 +74,14 @@ def audit(client: Redis, run: str) -> list[str]:
         try:
             return _audit_once(store, run)
         except JournalTrimmed:
-            continue  # trimmed during the audit, which happens once a game day
+            continue  # the host trimmed it during the audit, which happens once a game day
 
 
 def _audit_once(store: RunStore, run: str) -> list[str]:
     taken: list[AccountsSnapshot] = []
-    found = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(store)))
+    faults = _or_unreadable("the ledger", lambda: taken.append(take_snapshot(store)))
     if not taken:
-        return found
+        return faults
     ledger = taken[0]
     return [
         *_or_unreadable("limits", lambda: over_limit(_lines(ledger, limits_of(store)))),
@@ -113,7 +113,7 @@ def _or_unreadable(what: str, check: Callable[[], list[str] | None]) -> list[str
 
 
 class _Walk:
-    """A walk along the journal from its first line that rebuilds the run's state."""
+    """Rebuilds the run's state line by line from the start of the journal, and compares it with the ledger."""
 
     def __init__(self, store: RunStore, ledger: AccountsSnapshot) -> None:
         self._store = store
@@ -122,7 +122,7 @@ class _Walk:
         self._totals = RunTotals()
         self._opened: set[JobKey] = set()
         self._ended: set[JobKey] = set()
-        self._cancelled: set[JobKey] = set()  # of these
+        self._cancelled: set[JobKey] = set()  # the cancelled ones of these
         self._digest = ""
         self._chains = {""}  # before and after a checkpoint at the last tick
         self._found: list[str] = []
@@ -134,7 +134,7 @@ class _Walk:
         self._streams = RebuiltStreams(load_checkpoint_streams(store, self._base), self._base)
 
     def problems(self) -> list[str]:
-        """Return all violations within the journal, and between its end and the ledger."""
+        """Return all violations within the journal, and between the journal and the ledger."""
         ledger = self._ledger
         try:
             self._go_to(ledger.tick)
@@ -145,25 +145,25 @@ class _Walk:
         audited = self._audited()
         for part in PARTS:
             self._found += _or_unreadable("the records " + ", ".join(part.hashes), partial(part.audit, audited))
-        found = [*self._found, *wrong_view(self._totals, ledger), *wrong_spending(self._totals, ledger)]
+        faults = [*self._found, *wrong_view(self._totals, ledger), *wrong_spending(self._totals, ledger)]
         if self._digest != ledger.digest or ledger.chain not in self._chains:
-            found.append(
+            faults.append(
                 f"the run's digest {ledger.digest} and chain {ledger.chain} differ from the journal's {self._digest} "
                 f"and {' or '.join(sorted(self._chains))}"
             )
         if ledger.lines != ledger.tick - ledger.trimmed:
-            found.append(
+            faults.append(
                 f"the journal has {ledger.lines} lines, but the run is at tick {ledger.tick}"
                 + (f" and was trimmed to tick {ledger.trimmed}" if ledger.trimmed else "")
             )
         if ledger.jobs.keys() != self._totals.open.keys():
-            found.append(
+            faults.append(
                 f"open jobs differ from the journal's: {sorted(ledger.jobs.keys() ^ self._totals.open.keys())[:5]}"
             )
-        found += _or_unreadable("the run's state", self._wrong_state)
-        found += wrong_attempts(ledger, self._opened, self._totals.open.values())
-        found += self._changed_since_they_left()
-        return found + wrong_streams(self._store, self._streams.all(), self._follow)
+        faults += _or_unreadable("the run's state", self._wrong_state)
+        faults += wrong_attempts(ledger, self._opened, self._totals.open.values())
+        faults += self._changed_since_they_left()
+        return faults + wrong_streams(self._store, self._streams.all(), self._follow)
 
     def _audited(self) -> AuditedRun:
         ledger = self._ledger
@@ -191,14 +191,14 @@ class _Walk:
         self._follow(int(tick))
         if not self._totals.tick:
             return []
-        found = []
+        faults = []
         typed_json.decode(loop, LoopState)
         if {owner.decode(): typed_json.decode(raw, Profile) for owner, raw in owners.items()} != self._totals.profiles:
-            found.append("the owners' profiles differ from the journal's")
+            faults.append("the owners' profiles differ from the journal's")
         kept = {int(version): typed_json.decode(raw, Facts) for version, raw in facts.items()}
         if wrong_facts(kept, self._totals):
-            found.append("the run's facts differ from the journal's")
-        return found
+            faults.append("the run's facts differ from the journal's")
+        return faults
 
     def _go_to(self, tick: int) -> None:
         for passed in pass_journal(self._store, self._totals.tick + 1, tick):

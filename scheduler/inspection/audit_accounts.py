@@ -1,4 +1,4 @@
-"""Audit of accounts, open jobs and keys: limits, reservations, spending, indexes, and keys that belong to nothing."""
+"""Audit of accounts, open jobs and keys: limits, reservations, spending, indexes, stray keys."""
 
 from __future__ import annotations
 
@@ -25,69 +25,69 @@ Account = tuple[str, str, str]  # window, scope, unit
 
 def over_limit(lines: Iterable[BudgetLine]) -> list[str]:
     """Return the windows in which reserved + spent exceeds limit + overrun, or an account is negative."""
-    found = []
+    faults = []
     for line in lines:
         where = format_cell(f"{line.window} {line.scope} {line.unit}")
         if min(line.reserved, line.spent, line.overrun) < 0:
-            found.append(f"{where}: negative account (reserved {line.reserved}, spent {line.spent})")
+            faults.append(f"{where}: negative account (reserved {line.reserved}, spent {line.spent})")
         if line.limit is not None and line.reserved + line.spent > line.limit + line.overrun:
-            found.append(
+            faults.append(
                 f"{where}: reserved {line.reserved} + spent {line.spent} > limit {line.limit} + overrun {line.overrun}"
             )
-    return found
+    return faults
 
 
 def wrong_reservations(ledger: AccountsSnapshot) -> list[str]:
     """Compare the reserved accounts with the open jobs and unsettled attempts that hold them."""
     expected: Counter[Account] = Counter()
     opens: Counter[int] = Counter()
-    found = []
+    faults = []
     for key, record in ledger.jobs.items():
         if not record:
-            found.append(f"job {key}: is listed as open but has no record")
+            faults.append(f"job {key}: is listed as open but has no record")
             continue
         job = typed_json.decode(record[b"job"], Job)
         if job.key.text() != key or record[b"due"] != str(job.due).encode():
-            found.append(f"job {key}: its record belongs to job {job.key.text()}, due at {job.due}")
+            faults.append(f"job {key}: its record belongs to job {job.key.text()}, due at {job.due}")
         if record[b"state"] != b"held":
             opens[job.key.tick] += 1
             if int(record[b"claims"]) == 0:
                 _add(expected, _cells(typed_json.decode(record[b"cells"])), job.reserved)
         waits = record[b"state"] == b"open" and record[b"token"] == b""
         if waits != (key in ledger.unclaimed):
-            found.append(f"job {key}: unclaimed is {key in ledger.unclaimed}, but its record says {waits}")
+            faults.append(f"job {key}: unclaimed is {key in ledger.unclaimed}, but its record says {waits}")
     for attempt in ledger.attempts.values():
         opens[int(attempt["tick"])] += 1
         _add(expected, _cells(attempt["cells"]), Cost(*attempt["reserved"]))
     for account in sorted(set(ledger.accounts) | set(expected)):
         actual = ledger.accounts.get(account, {}).get("reserved", 0)
         if account[0] in ledger.windows and actual != expected[account]:
-            found.append(
+            faults.append(
                 f"{format_cell(' '.join(account))}: reserved {actual}, but jobs and attempts hold {expected[account]}"
             )
     if ledger.open != dict(opens):
-        found.append(f"open counters {ledger.open} differ from the open jobs and attempts {dict(opens)}")
-    return found
+        faults.append(f"open counters {ledger.open} differ from the open jobs and attempts {dict(opens)}")
+    return faults
 
 
 def wrong_view(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
-    """Compare admission's view field by field; a closed window that no open job names may have been dropped."""
+    """Compare admission's view field by field. A closed window that no open job names may be missing."""
     kept = {field.partition("|")[0] for field in ledger.view}
     kept |= {cell.window for opening in totals.open.values() if opening.note for cell in opening.note.cells}
-    found = []
+    faults = []
     for field in sorted(totals.view.keys() | ledger.view.keys()):
-        said, held = ledger.view.get(field, 0), totals.view.get(field, 0)
+        stored, journalled = ledger.view.get(field, 0), totals.view.get(field, 0)
         window = field.partition("|")[0]
-        if said != held and (window in kept or not _may_be_forgotten(window, totals.minute)):
-            found.append(f"admission's view of {field} is {said}, but {held} by the journal")
-    return found
+        if stored != journalled and (window in kept or not _may_be_forgotten(window, totals.minute)):
+            faults.append(f"admission's view of {field} is {stored}, but {journalled} by the journal")
+    return faults
 
 
 def wrong_spending(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
-    """Compare what the latest attempts hold or cost with the journal: reserved + spent, less earlier attempts' usage.
+    """Compare what the latest attempts hold or cost with the journal: reserved + spent - usage of earlier attempts.
 
-    The retry pool carries the usage of earlier attempts. The cost is known for open jobs and for those that ended with
-    a result. For a job that ended without one it is at most the reservation; any usage above that is overrun.
+    The retry pool pays for earlier attempts. The cost is known for open jobs and for jobs that ended with a result. For
+    a job that ended without one it is at most the reservation; any usage above that is overrun.
     """
     known: Counter[Account] = Counter({_account(field): amount for field, amount in totals.known.items()})
     unknown: Counter[Account] = Counter({_account(field): amount for field, amount in totals.unknown.items()})
@@ -97,7 +97,7 @@ def wrong_spending(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
             over = int(record[b"claims"]) and record[b"token"] == b""
             cost = Cost(*typed_json.decode(record[b"last"], list[int])) if over else job.reserved
             _add(known, _cells(typed_json.decode(record[b"cells"])), cost)
-    found = []
+    faults = []
     for account in sorted(set(ledger.accounts) | set(known)):
         if account[0] not in ledger.windows:
             continue
@@ -105,11 +105,11 @@ def wrong_spending(totals: RunTotals, ledger: AccountsSnapshot) -> list[str]:
         latest = actual.get("reserved", 0) + actual.get("spent", 0) - actual.get("pool", 0)
         most = known[account] + unknown[account] + (actual.get("overrun", 0) if unknown[account] else 0)
         if not known[account] <= latest <= most:
-            found.append(
+            faults.append(
                 f"{format_cell(' '.join(account))}: latest attempts hold or cost {latest}, "
                 f"but {known[account]} to {most} by the journal and the open jobs"
             )
-    return found
+    return faults
 
 
 def _may_be_forgotten(window: str, minute: int) -> bool:
@@ -135,8 +135,8 @@ def _add(to: Counter[Account], cells: Iterable[Cell], cost: Cost) -> None:
 
 
 def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
-    """Return the sets and counters that disagree with the records of the open jobs."""
-    found: list[str] = []
+    """Return the sets and counters that contradict the records of the open jobs."""
+    faults: list[str] = []
     due: dict[str, set[str]] = {}
     staged: set[str] = set()
     waiting: Counter[str] = Counter()
@@ -146,44 +146,44 @@ def wrong_lists(ledger: AccountsSnapshot) -> list[str]:
         at = record[b"due"].decode()
         due.setdefault(at, set()).add(key)
         if int(at) <= ledger.tick:
-            found.append(f"job {key}: was due at tick {at} but is still open at tick {ledger.tick}")
+            faults.append(f"job {key}: was due at tick {at} but is still open at tick {ledger.tick}")
         match record[b"state"]:
             case b"open":
                 waiting[at] += 1
                 token = record[b"token"].decode()
                 if token and ledger.attempts.get(token, {}).get("job") != key:
-                    found.append(f"job {key}: is claimed by an attempt that does not exist")
+                    faults.append(f"job {key}: is claimed by an attempt that does not exist")
             case b"staged":
                 staged.add(key)
                 try:
                     typed_json.decode(record[b"result"], Result)
                 except ValueError as error:
-                    found.append(f"job {key}: its staged result cannot be read: {error}")
+                    faults.append(f"job {key}: its staged result cannot be read: {error}")
             case b"dead" | b"held":
                 pass
             case state:
-                found.append(f"job {key}: has the unknown state {state[:40]!r}")
+                faults.append(f"job {key}: has the unknown state {state[:40]!r}")
     if ledger.due != due:
-        found.append(f"the lists of due jobs differ from the open jobs: {_unlike(ledger.due, due)}")
+        faults.append(f"the lists of due jobs differ from the open jobs: {_differing(ledger.due, due)}")
     if ledger.staged != staged:
-        found.append(f"staged jobs differ from their records: {sorted(ledger.staged ^ staged)[:5]}")
+        faults.append(f"staged jobs differ from their records: {sorted(ledger.staged ^ staged)[:5]}")
     if ledger.waiting != dict(waiting):
-        found.append(f"waiting counters {ledger.waiting} differ from the open jobs {dict(waiting)}")
-    return found
+        faults.append(f"waiting counters {ledger.waiting} differ from the open jobs {dict(waiting)}")
+    return faults
 
 
 def wrong_attempts(ledger: AccountsSnapshot, opened: Collection[JobKey], openings: Iterable[JobBeginning]) -> list[str]:
-    """Return the attempts of jobs that the journal does not know, and the reservations that differ from the journal's.
+    """Return the attempts of unknown jobs, and the reservations that differ from the journal's.
 
     Args:
-        opened: every job in the untrimmed journal that was admitted or left to its heuristic.
-        openings: the beginnings of the jobs that are still open.
+        opened: every job of the untrimmed lines that was admitted or left to its heuristic.
+        openings: the beginnings of the open jobs.
     """
-    found = []
+    faults = []
     asked = {key.text() for key in opened}
     for token, attempt in sorted({**ledger.attempts, **ledger.lost}.items()):
         if attempt["job"] not in asked and JobKey.parse(attempt["job"]).tick > ledger.trimmed:
-            found.append(f"attempt {token}: holds a reservation for job {attempt['job']}, which never existed")
+            faults.append(f"attempt {token}: holds a reservation for job {attempt['job']}, which never existed")
     notes = {opening.note.key: opening.note for opening in openings if opening.note is not None}
     for key, note in sorted(notes.items()):
         record = ledger.jobs.get(key.text())
@@ -193,22 +193,22 @@ def wrong_attempts(ledger: AccountsSnapshot, opened: Collection[JobKey], opening
         cells = typed_json.decode(record[b"cells"])
         given = [note.reserved.calls, note.reserved.tokens, note.reserved.usd_micros]
         if reserved != given or cells != [part for cell in note.cells for part in cell]:
-            found.append(f"job {key.text()}: reserves {reserved} in {cells}, but {given} by the journal")
-    return found
+            faults.append(f"job {key.text()}: reserves {reserved} in {cells}, but {given} by the journal")
+    return faults
 
 
-def _unlike(one: Mapping[str, object], other: Mapping[str, object]) -> list[str]:
-    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))[:5]
+def _differing(a: Mapping[str, object], b: Mapping[str, object]) -> list[str]:
+    return sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key))[:5]
 
 
 def stray_keys(store: RunStore, run: str, take: Callable[[], AccountsSnapshot]) -> list[str]:
     """Return the keys under a run's name that belong to none of its incarnations, owners, open jobs, windows or ticks.
 
-    A live run creates and removes keys while they are listed, so keys that look stray are checked again.
+    A live run creates and removes keys during the listing, so keys that look stray are checked again.
     """
     base, prefix = run_base(run), store.prefix
-    found = chain.from_iterable(scan_keys(ledger_of_run(store.client, run), _literally(base) + "*", 1000))
-    suspects = sorted({raw.decode(errors="replace") for raw in found} - {incarnation_key(run), moving_key(run)})
+    listed = chain.from_iterable(scan_keys(ledger_of_run(store.client, run), _escaped(base) + "*", 1000))
+    suspects = sorted({raw.decode(errors="replace") for raw in listed} - {incarnation_key(run), moving_key(run)})
     for _ in range(2):
         owners = _owners(store)
         ledger = take()
@@ -234,7 +234,7 @@ def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
         case "ready":
             return of.isdecimal() and int(of) > ledger.tick
         case "answered":
-            return True  # it expires
+            return True  # this key expires
         case "journal_checkpoint":
             return of in ledger.checkpoints
         case _ if name in OF_OWNERS:
@@ -243,6 +243,6 @@ def _known(key: str, ledger: AccountsSnapshot, owners: Collection[str]) -> bool:
             return key in OF_RUN
 
 
-def _literally(text: str) -> str:
+def _escaped(text: str) -> str:
     """Return a pattern that matches only this text; run names contain no other special characters."""
     return text.replace("[", "\\[").replace("]", "\\]")

@@ -1,4 +1,4 @@
-"""Audit of memory: stored streams follow from the journal, and a model's job passed only what its prompt showed."""
+"""Audit of memory: streams follow from the journal, and a model's job passed only entries that its prompt showed."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def wrong_streams(
     """Return the differences between the stored streams and those that result from the journal's effects.
 
     Args:
-        streams: by owner, including retired owners, as of the tick of the snapshot.
+        streams: by owner, including retired owners, at the tick of the snapshot.
         follow: reads the journal of a live run up to a later tick and returns the streams at that tick.
 
     Raises:
-        RunMissing: if the run was deleted meanwhile.
+        RunMissing: if the run is deleted during the audit.
         TimeoutError: if the run advances faster than one stream can be read.
     """
-    found: list[str] = []
+    faults: list[str] = []
     for owner in sorted(streams):
         try:
             tick, stored, fields = _read(store, owner)
         except UNREADABLE as error:
-            found.append(f"{owner}: cannot be read: {type(error).__name__}: {str(error)[:200]}")
+            faults.append(f"{owner}: cannot be read: {type(error).__name__}: {str(error)[:200]}")
             continue
-        said = follow(tick)[owner]
-        found += [f"{owner}: {fault}" for fault in (*differences(stored, said), *_misplaced(said, fields))]
-        found += [f"{owner}: {fault}" for fault in _without_summary(said)]
-    return found
+        expected = follow(tick)[owner]
+        faults += [f"{owner}: {fault}" for fault in (*differences(stored, expected), *_misplaced(expected, fields))]
+        faults += [f"{owner}: {fault}" for fault in _without_summary(expected)]
+    return faults
 
 
 def _read(store: RunStore, owner: str) -> tuple[int, Stream, dict[str, set[int]]]:
-    """Read a stream at one instant: return the tick, the stream, and the numbers in the hashes of its parts."""
+    """Return a tick, the stream at that tick, and the entry numbers in each of the stream's hashes."""
     for _ in range(TRIES):
         before = store.tick()
         stream = load_streams(store, [owner])[owner]
@@ -58,30 +58,30 @@ def _read(store: RunStore, owner: str) -> tuple[int, Stream, dict[str, set[int]]
     raise TimeoutError(f"the run advanced {TRIES} times while the stream of {owner!r} was read; pause it first")
 
 
-def _misplaced(said: Stream, fields: Mapping[str, set[int]]) -> list[str]:
-    found = []
-    live = {entry.number for entry in said.live()}
-    if wrong := sorted((fields["entries"] ^ live) | (fields["archive"] ^ said.archived.keys())):
-        found.append(f"entries {wrong[:5]} are wrongly stored as live or archived")
-    if left := sorted(fields["into"] - said.archived.keys()):
-        found.append(f"`into` names {left[:5]}, which are not archived")
-    return found
+def _misplaced(expected: Stream, fields: Mapping[str, set[int]]) -> list[str]:
+    faults = []
+    live = {entry.number for entry in expected.live()}
+    if wrong := sorted((fields["entries"] ^ live) | (fields["archive"] ^ expected.archived.keys())):
+        faults.append(f"entries {wrong[:5]} are wrongly stored as live or archived")
+    if left := sorted(fields["into"] - expected.archived.keys()):
+        faults.append(f"`into` names {left[:5]}, which are not archived")
+    return faults
 
 
-def _without_summary(said: Stream) -> list[str]:
+def _without_summary(expected: Stream) -> list[str]:
     return [
         f"entry {number} was archived into {record.into}, which does not exist"
-        for number, record in said.archived.items()
-        if record.into > 0 and record.into not in said.entries
+        for number, record in expected.archived.items()
+        if record.into > 0 and record.into not in expected.entries
     ]
 
 
 def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mapping[str, Profile]) -> list[str]:
     """Return the jobs that archived, or moved a cursor past, entries that their prompts did not show in full.
 
-    Effects of heuristics, which read all their material, do not list what was shown.
+    Heuristics read all their material, so their effects list no shown entries and are not checked.
     """
-    found = []
+    faults = []
     for ended in line.core.ends:
         if ended.end != "applied":
             continue
@@ -96,17 +96,17 @@ def passed_unseen(line: ReadLine, streams: Mapping[str, Stream], profiles: Mappi
                 case _:
                     continue
             if unseen := sorted(numbers - set(shown)):
-                found.append(
+                faults.append(
                     f"tick {line.core.tick}: job {ended.key.text()} {how} entries {unseen[:5]}, "
                     "which its prompt did not show"
                 )
-    return found
+    return faults
 
 
 def _passed(
     cursor: AdvanceCursor, effects: Sequence[Effect], streams: Mapping[str, Stream], profiles: Mapping[str, Profile]
 ) -> list[Entry]:
-    """Return the entries that a cursor passes and that concern its owner."""
+    """Return the entries that a cursor passes and that are relevant to its owner."""
     owner = cursor.owner
     if cursor.name == integrate.CURSOR and owner in streams:
         entries = streams[owner].entries.values()

@@ -1,7 +1,7 @@
-"""Write a capsule's run to an empty Redis, so that every reader of runs can read a capsule.
+"""Write a capsule's run to an empty Redis, so every reader of runs can read it.
 
-Everything comes from the journal: memories, facts, limits, and what each window of the budget has spent. What a journal
-does not hold, such as open attempts and the figures of the host's process, is missing.
+The journal supplies everything: memories, facts, limits, and the spending of each budget window. Data that a journal
+does not contain, such as open attempts and the figures of the host's process, is missing.
 """
 
 from __future__ import annotations
@@ -35,18 +35,21 @@ from cogitate.scheduler.steering.steering import MOST_ANSWERS, SteeringState
 from cogitate.scheduler.steering.throttle import ThrottleState
 from cogitate.tasks.job import Cost, JobKey
 
-STATUS = "capsule"  # of such a run, which has no host
-PAGE = 200  # lines a round trip
+STATUS = "capsule"  # the status of a restored run; it has no host
+PAGE = 200  # lines per round trip
 
 
 def restore_run(capsule: Capsule, client: Redis, name: str) -> Rebuilt:
-    """Verify a capsule, and write its run to a Redis that nothing else uses; return the state that it rebuilds.
+    """Verify a capsule, and write its run to a Redis that nothing else uses.
 
     Args:
-        name: of the run there.
+        name: the run's name in that Redis.
+
+    Returns:
+        The state that the capsule's journal rebuilds.
 
     Raises:
-        CapsuleError, JournalError: when the capsule differs from its manifest, or has settings that no run keeps.
+        CapsuleError, JournalError: if the capsule differs from its manifest, or has settings that no run stores.
     """
     settings = _checked_settings(capsule)
     state: dict[str, Value] = {"settings": settings, "describe": json.dumps(capsule.manifest.description)}
@@ -75,12 +78,13 @@ def restore_run(capsule: Capsule, client: Redis, name: str) -> Rebuilt:
 
 
 def _checked_settings(capsule: Capsule) -> bytes:
-    """Return the settings that the run keeps; they need no endpoints of this machine, since no model is called."""
+    """Return the run's stored settings. Its endpoints need not exist on this machine, because no model is called."""
     raw = capsule.settings
     try:
         kept = typed_json.decode(raw, dict[str, Any])
         named = [*dict(kept.get("models") or {}).values(), kept.get("embeddings")]
-        endpoints = {str(one["endpoint"]): Endpoint() for one in named if isinstance(one, dict) and "endpoint" in one}
+        tables = [table for table in named if isinstance(table, dict) and "endpoint" in table]
+        endpoints = {str(table["endpoint"]): Endpoint() for table in tables}
         check_kept(raw, PinnedSettings(endpoints=endpoints))
     except (ValueError, TypeError) as error:
         raise CapsuleError(f"{capsule.path} cannot be read: its settings: {error}") from error
@@ -88,7 +92,7 @@ def _checked_settings(capsule: Capsule) -> bytes:
 
 
 def _copied(entries: Iterable[ExportedEntry], store: RunStore) -> Iterator[ExportedEntry]:
-    """Yield each entry of a journal after writing it or adding it to the next page."""
+    """Yield each entry of a journal, after writing it or adding it to the next page."""
     page: list[bytes] = []
     tick = 0
     for entry in entries:
@@ -106,7 +110,7 @@ def _copied(entries: Iterable[ExportedEntry], store: RunStore) -> Iterator[Expor
 
 
 class _Standing:
-    """The fields of a run's state, memories aside, as its journal lines determine them."""
+    """The fields of a run's state, except memories, that its journal lines determine."""
 
     def __init__(self, limits: LimitHistory) -> None:
         self._totals = RunTotals()
@@ -185,5 +189,5 @@ def _write(store: RunStore, name: RunKey, fields: Mapping[str, Value]) -> None:
 
 
 def _is_over(window: str) -> bool:
-    """Return whether a budget window covers a single tick; the ledger deletes it when the tick is over."""
+    """Return whether a budget window covers a single tick; the ledger deletes such a window after its tick."""
     return window.startswith("tick:")

@@ -1,7 +1,7 @@
-"""Compare two runs: their first difference, how it spreads, and what each owner thought in both.
+"""Compare two runs: their first difference, how it spreads, and what each owner thought in only one of them.
 
-It reads and verifies both journals side by side, tick by tick, and keeps a few differing thoughts for each owner and
-window of time, so that memory grows with owners, not with ticks.
+The comparison reads and verifies both journals side by side, tick by tick. It keeps a few differing thoughts for each
+owner and window of time, so its memory grows with the number of owners, not of ticks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.ledger.streams import UNREADABLE, load_streams
 
 WINDOWS = 48  # at most
-KEPT = 3  # differing thoughts of an owner, window and run
+KEPT = 3  # differing thoughts kept for each owner, window and run
 Side = Literal["a", "b"]
 
 
@@ -51,8 +51,9 @@ class OwnerDifference(msgspec.Struct, frozen=True, kw_only=True):
     tick: int
     minute: int  # game time, total minutes
     by: str  # "observation", "boundary", "world", "profile", or the kind of a job
-    through: str = ""  # the owner that carried it: of the job, or named by the observation; "": none that differs
-    a: str = ""  # in words; "": nothing
+    #: The owner from which the difference came: the job's owner, or a differing owner that the observation names.
+    through: str = ""
+    a: str = ""  # the change in run A, in words; "": none
     b: str = ""
 
 
@@ -61,27 +62,27 @@ class Thought(msgspec.Struct, frozen=True, kw_only=True):
 
     tick: int
     minute: int  # game time, total minutes
-    type: str  # of the entry; of a message to the world its topic, such as "action"
+    type: str  # of the entry; for a message to the world its topic, such as "action"
     text: str
     by: str  # "observation" or the kind of a job
     source: str = ""  # of a job: llm, cached, heuristic or none
     numbers: tuple[int, ...] = ()  # of the entries that it rests on
-    evidence: tuple[str, ...] = ()  # their texts, as far as the run still has them
+    evidence: tuple[str, ...] = ()  # texts of these entries, if the run still has them
 
 
 class Window(msgspec.Struct, kw_only=True):
     """A span of time: what an owner thought, observed and did in one run only."""
 
     window: int
-    shared: int = 0  # entries and messages to the world in both
+    shared: int = 0  # entries and messages to the world that both runs have
     only_a: int = 0
     only_b: int = 0
-    a: tuple[Thought, ...] = ()  # some of them, deeds and thoughts before observations
+    a: tuple[Thought, ...] = ()  # some of those only in A; actions and thoughts before observations
     b: tuple[Thought, ...] = ()
 
     @property
     def share(self) -> float:
-        """Return the share of both runs' entries that the other run does not have, from 0 to 1."""
+        """Return the share of both runs' entries and messages that are in one run only, from 0 to 1."""
         return (self.only_a + self.only_b) / ((2 * self.shared + self.only_a + self.only_b) or 1)
 
 
@@ -89,9 +90,9 @@ class KindFigures(msgspec.Struct, kw_only=True):
     """The ended jobs of a kind in one run."""
 
     jobs: int = 0
-    by_model: int = 0  # with a model's answer, asked or cached
+    by_model: int = 0  # jobs with a model's answer, asked or cached
     late: int = 0
-    denied: int = 0  # requests that the budget refused, whether a heuristic took their place or nothing did
+    denied: int = 0  # requests that the budget refused, with or without a heuristic in their place
     tokens: int = 0
     usd_micros: int = 0
 
@@ -106,30 +107,30 @@ class Comparison(msgspec.Struct, kw_only=True):
     ends: tuple[int, int]  # the last tick of each run
     width: int  # ticks of a window
     runs: dict[Side, ComparedRun] = msgspec.field(default_factory=dict)
-    population: int = 0  # owners that were in either run
+    population: int = 0  # owners of either run
     origins: dict[Side, Origin] = msgspec.field(default_factory=dict)  # of the runs that are forks
     minutes: list[int] = msgspec.field(default_factory=list)  # game time at which each window begins
-    differs_before: bool = False  # the digests differ before the first tick that is compared
-    difference: FirstDifference | None = None  # None: no tick that is compared differs
+    differs_before: bool = False  # the digests differ before the first compared tick
+    difference: FirstDifference | None = None  # None: no compared tick differs
     differing_ticks: int = 0
     spread: list[OwnerDifference] = msgspec.field(default_factory=list)  # in the order in which it reached the owners
-    owners: dict[str, list[Window]] = msgspec.field(default_factory=dict)  # of each owner that differs, in time
+    owners: dict[str, list[Window]] = msgspec.field(default_factory=dict)  # windows of each differing owner, by time
     figures: dict[Side, dict[str, KindFigures]] = msgspec.field(default_factory=lambda: {"a": {}, "b": {}})
 
 
 def compare_runs(
     client: Redis, a: str, b: str, data_dir: Path, since: int = 1, *, of_b: Redis | None = None
 ) -> Comparison:
-    """Compare two runs, over the ticks that both have, from `since` on.
+    """Compare the ticks from `since` on that both runs have.
+
+    The files in the data folder supply trimmed ticks. If they are missing, the comparison begins later.
 
     Args:
         of_b: the client of the second run, if another server has it.
 
-    Trimmed ticks come from the files in the data folder. Where these are missing, the comparison begins later.
-
     Raises:
         RunMissing: if a run does not exist.
-        JournalError: when a journal was changed.
+        JournalError: if a journal was altered.
         InputError: if the runs have no tick in common from `since` on.
     """
     sources = (client, a), (of_b or client, b)
@@ -142,19 +143,19 @@ def compare_runs(
             f"runs {a!r} and {b!r} have no tick in common from tick {first:,} on: "
             f"the last ticks are {ends[0]:,} and {ends[1]:,}"
         )
-    found = Comparison(a=a, b=b, first=first, last=last, ends=ends, width=-(-(last - first + 1) // WINDOWS))
-    found.runs = {side: compared_run(store) for side, store in zip(get_args(Side), stores, strict=True)}
+    comparison = Comparison(a=a, b=b, first=first, last=last, ends=ends, width=-(-(last - first + 1) // WINDOWS))
+    comparison.runs = {side: compared_run(store) for side, store in zip(get_args(Side), stores, strict=True)}
     sides = zip(get_args(Side), stores, strict=True)
-    found.origins = {side: origin for side, store in sides if (origin := origin_of(store)) is not None}
-    reading = _Reading(found, (_settings(stores[0]), _settings(stores[1])), partial(_text_of, stores[0]))
+    comparison.origins = {side: origin for side, store in sides if (origin := origin_of(store)) is not None}
+    reading = _Reading(comparison, (_settings(stores[0]), _settings(stores[1])), partial(_text_of, stores[0]))
     before = [_Lines(store, data_dir, name, first, last) for store, (_, name) in zip(stores, sources, strict=True)]
-    found.differs_before = before[0].digest != before[1].digest
+    comparison.differs_before = before[0].digest != before[1].digest
     for one, other in zip(before[0].lines, before[1].lines, strict=True):
         reading.add(one, other)
     reading.end()
-    _add_evidence(stores[0], found, "a")
-    _add_evidence(stores[1], found, "b")
-    return found
+    _add_evidence(stores[0], comparison, "a")
+    _add_evidence(stores[1], comparison, "b")
+    return comparison
 
 
 def _first_tick(store: RunStore, data_dir: Path, run: str) -> int:
@@ -186,35 +187,35 @@ class _Lines:
 
 
 class _Reading:
-    """The fold over pairs of lines."""
+    """Reads pairs of lines and adds their differences to a comparison."""
 
     def __init__(
         self,
-        found: Comparison,
+        comparison: Comparison,
         settings: tuple[Mapping[str, Any], Mapping[str, Any]],
         text_of: Callable[[str, int], str],
     ) -> None:
-        self._found = found
-        self._text_of = text_of  # an entry that both runs have
+        self._comparison = comparison
+        self._text_of = text_of  # returns the text of an entry that both runs have
         self._settings = settings
-        self._facts: Facts | None = None  # after the newest tick at which the runs were equal
+        self._facts: Facts | None = None  # after the last tick at which the runs were equal
         self._profiles: dict[str, Profile] = {}  # likewise, by owner
         self._names: dict[str, str] = {}  # owner by name
         self._present: set[str] = set()
         self._digests: tuple[str, str] = ("", "")
-        self._parted: set[str] = set()
+        self._differing: set[str] = set()  # owners whose streams differ
         self._window = 0
         self._thoughts: dict[str, tuple[list[Thought], list[Thought]]] = {}  # by owner, of the window
 
     def add(self, a: ReadLine, b: ReadLine) -> None:
         """Compare two lines of one tick."""
-        found = self._found
-        window = (a.core.tick - found.first) // found.width
+        comparison = self._comparison
+        window = (a.core.tick - comparison.first) // comparison.width
         if window != self._window:
             self.close()
             self._window = window
-        if len(found.minutes) <= window:
-            found.minutes.append(a.core.minute)
+        if len(comparison.minutes) <= window:
+            comparison.minutes.append(a.core.minute)
         self._digests = a.digest, b.digest
         for line in (a, b):
             self._present.update(owner for owner, _ in line.core.joined)
@@ -228,15 +229,15 @@ class _Reading:
             self._facts = a.core.facts or self._facts
             self._profiles.update(profiles_of(a))
             return
-        found.differing_ticks += 1
-        if found.difference is None:
-            found.difference = first_difference(
+        comparison.differing_ticks += 1
+        if comparison.difference is None:
+            comparison.difference = first_difference(
                 self._in_full(a), self._in_full(b), self._settings, self._profiles, self._text_of
             )
         self._spread(a, b)
 
     def _in_full(self, line: ReadLine) -> ReadLine:
-        """Return a line with the constants that hold at its tick, also where they are those of the tick before."""
+        """Return a line with the constants in force at its tick, even if the tick did not change them."""
         core = msgspec.structs.replace(line.core, facts=line.core.facts or self._facts)
         return msgspec.structs.replace(line, core=core)
 
@@ -244,16 +245,16 @@ class _Reading:
         changes: dict[str, tuple[list[Carried], list[Carried]]] = {}
         for index, line in enumerate((a, b)):
             for carried in carried_by(line):
-                if carried.owner not in self._parted:
+                if carried.owner not in self._differing:
                     changes.setdefault(carried.owner, ([], []))[index].append(carried)
         for owner, (of_a, of_b) in changes.items():
-            pair = next_unequal(of_a, of_b, _identity)  # a tuple of names would infer T as optional
+            pair = next_unequal(of_a, of_b, _identity)  # unpacked here, mypy would infer T as optional
             one, other = pair
             first = one or other
             if first is None:
                 continue
-            self._parted.add(owner)
-            self._found.spread.append(
+            self._differing.add(owner)
+            self._comparison.spread.append(
                 OwnerDifference(
                     owner=owner,
                     tick=a.core.tick,
@@ -266,15 +267,15 @@ class _Reading:
             )
 
     def _through(self, carried: Carried) -> str:
-        """Return the owner that carried a change: of the job, or one that differs already and that a text names."""
+        """Return the owner from which a change came: the job's owner, or a differing owner that the text names."""
         if carried.through or carried.entry is None:
             return carried.through if carried.through != carried.owner else ""
         named = [self._names.get(name, name) for name in carried.entry.subjects]
         named += [owner for name, owner in self._names.items() if name in carried.entry.text]
-        return next((owner for owner in named if owner in self._parted and owner != carried.owner), "")
+        return next((owner for owner in named if owner in self._differing and owner != carried.owner), "")
 
     def _count(self, side: Side, line: ReadLine) -> None:
-        kinds = self._found.figures[side]
+        kinds = self._comparison.figures[side]
         for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
             figures = kinds.setdefault(ended.key.kind, KindFigures())
             figures.jobs += 1
@@ -291,10 +292,10 @@ class _Reading:
     def end(self) -> None:
         """Complete the comparison after its last tick."""
         self.close()
-        found = self._found
-        found.population = len(self._present)
+        comparison = self._comparison
+        comparison.population = len(self._present)
         for side, digest in zip(get_args(Side), self._digests, strict=True):
-            found.runs[side] = msgspec.structs.replace(found.runs[side], digest=digest)
+            comparison.runs[side] = msgspec.structs.replace(comparison.runs[side], digest=digest)
 
     def close(self) -> None:
         """Compare the thoughts of the window that ends."""
@@ -303,7 +304,7 @@ class _Reading:
             only = counted[0] - counted[1], counted[1] - counted[0]
             if not (only[0] or only[1]):
                 continue
-            self._found.owners.setdefault(owner, []).append(
+            self._comparison.owners.setdefault(owner, []).append(
                 Window(
                     window=self._window,
                     shared=(counted[0] & counted[1]).total(),
@@ -325,9 +326,9 @@ def _same(thought: Thought) -> tuple[int, str, str]:
 
 
 def _chosen(thoughts: Iterable[Thought], only: Counter[tuple[int, str, str]]) -> tuple[Thought, ...]:
-    found = [thought for thought in thoughts if _same(thought) in only]
-    found.sort(key=lambda thought: thought.by == "observation")
-    return tuple(sorted(found[:KEPT], key=lambda thought: thought.tick))
+    differing = [thought for thought in thoughts if _same(thought) in only]
+    differing.sort(key=lambda thought: thought.by == "observation")
+    return tuple(sorted(differing[:KEPT], key=lambda thought: thought.tick))
 
 
 def _thoughts(line: ReadLine) -> Iterator[tuple[str, Thought]]:
@@ -353,7 +354,7 @@ def _thought(entry: Entry, facts: dict[str, Any]) -> Thought:
 
 
 def _text_of(store: RunStore, owner: str, number: int) -> str:
-    """Return the text of an owner's entry; "" if it no longer exists."""
+    """Return the text of an owner's entry; "" if it does not exist any more."""
     try:
         entry = load_streams(store, [owner])[owner].entries.get(number)
     except UNREADABLE:
@@ -361,9 +362,9 @@ def _text_of(store: RunStore, owner: str, number: int) -> str:
     return entry.text if entry is not None else ""
 
 
-def _add_evidence(store: RunStore, found: Comparison, side: Side) -> None:
-    """Read the texts that the kept thoughts rest on, one stream at a time."""
-    for owner, windows in found.owners.items():
+def _add_evidence(store: RunStore, comparison: Comparison, side: Side) -> None:
+    """Add to the kept thoughts the texts that they rest on, one stream at a time."""
+    for owner, windows in comparison.owners.items():
         if not any(thought.numbers for window in windows for thought in getattr(window, side)):
             continue
         try:

@@ -1,7 +1,7 @@
-"""State of each endpoint: its breaker, the calls in flight, and the outcomes of all calls so far.
+"""The state of each endpoint: its breaker, its calls in flight, and the outcomes of all calls so far.
 
-Reads the state of the workers' gate (`workers/lua/enter.lua` lists the keys). The counts cover all runs together and
-are for people to read; a run's spending is in its ledger.
+It comes from the state of the workers' gate (`workers/lua/enter.lua` lists the keys). The counts cover all runs
+together and only inform operators; a run's spending is in its ledger.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from cogitate.scheduler.ledger.connect import read_list, read_members, server_ti
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 _SECOND = 1_000_000  # microseconds
+#: The gate's counters.
 _COUNTED = (
     "calls",
     "requests",
@@ -25,7 +26,7 @@ _COUNTED = (
     "waits",
     "openings",
     "discount",
-)  # as the gate names them
+)
 
 BreakerState = Literal["closed", "open", "half-open"]
 
@@ -34,34 +35,33 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     """One endpoint. Times are seconds."""
 
     endpoint: str
-    breaker: BreakerState  # half-open: one call may probe, or is probing, the endpoint
-    why: str  # class of the failure that opened it
-    changed: float | None  # time since it opened or closed; None: it was never open
+    breaker: BreakerState  # half-open: a call may probe the endpoint, or is probing it
+    why: str  # class of the failure that opened the breaker
+    changed: float | None  # time since the breaker opened or closed; None: it was never open
     next_probe: float | None  # time until a call may probe; None: closed, or a probe is running
-    set_aside: dict[str, str]  # models that are not asked for now, with the class of the failure
-    held: float  # time until the longest pause that the endpoint asked for ends
-    usual: float | None  # duration of a successful call
-    p50: float | None = None  # of the latest successful calls, at most 200; None: none yet
+    set_aside: dict[str, str]  # models that the gate currently refuses, with the class of the failure
+    held: float  # time until the end of the longest pause that the endpoint requested
+    usual: float | None  # usual duration of a successful call
+    p50: float | None = None  # over the latest successful calls, at most 200; None: none yet
     p95: float | None = None
-    in_flight: int  # calls; counted only if they are capped
+    in_flight: int  # calls; counted only if the endpoint has a limit on them
     calls: int
-    requests: int  # actually sent
+    requests: int  # HTTP requests that were sent
     tokens: int
-    estimated: int  # of these, tokens that the endpoint did not report
-    reasoning: int  # of the tokens, reasoning as reported by the endpoint
+    estimated: int  # tokens that the endpoint did not report, of `tokens`
+    reasoning: int  # reasoning tokens that the endpoint reported, of `tokens`
     failures: dict[str, int]  # calls by class of failure; "flex_refused": the standard service tier took them
-    service_tiers: dict[str, int] = msgspec.field(
-        default_factory=dict
-    )  # calls by the service tier that answered, where the endpoint names it
-    discount: int = 0  # micro-dollars more that the standard one would have cost
-    refused: dict[str, int]  # jobs that proceeded without a call, by reason
+    #: Calls by the service tier that answered, if the endpoint names it.
+    service_tiers: dict[str, int] = msgspec.field(default_factory=dict)
+    discount: int = 0  # micro-dollars saved against the standard service tier
+    refused: dict[str, int]  # jobs that continued without a call, by reason
     waits: int  # calls that had to wait
-    waited: float  # total over these calls
-    openings: int  # of the breaker
+    waited: float  # total waiting time of these calls
+    openings: int  # how often the breaker opened
 
 
 def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
-    """Return every endpoint that was ever called, sorted by name."""
+    """Return every endpoint that was ever called, by name."""
     names = sorted(raw.decode() for raw in read_members(client, ENDPOINTS))
     clocks = [server_time(client, endpoint_keys(name)[0]) for name in names]
     now = [seconds * _SECOND + microseconds for seconds, microseconds in clocks]
@@ -77,19 +77,19 @@ def endpoint_vitals(client: Redis) -> list[EndpointVitals]:
 
 
 class EndpointChange(NamedTuple):
-    """A change of an endpoint's breaker, or of whether one of its models is asked."""
+    """A change of an endpoint's breaker, or of whether the gate admits calls to one of its models."""
 
     endpoint: str
     at: float  # seconds since 1970
     what: Literal["opened", "closed", "set_aside", "asked_again"]
-    why: str = ""  # class of the failure, of "opened" and "set_aside"
-    model: str = ""  # of "set_aside" and "asked_again"
+    why: str = ""  # class of the failure; only for "opened" and "set_aside"
+    model: str = ""  # only for "set_aside" and "asked_again"
 
 
 def endpoint_changes(client: Redis, endpoints: Iterable[str]) -> list[EndpointChange]:
     """Return the latest changes of these endpoints, at most a hundred of each, oldest first."""
-    found = [_change(name, line.decode()) for name in endpoints for line in read_list(client, endpoint_keys(name)[4])]
-    return sorted(found, key=lambda one: one.at)
+    changes = [_change(name, line.decode()) for name in endpoints for line in read_list(client, endpoint_keys(name)[4])]
+    return sorted(changes, key=lambda change: change.at)
 
 
 def _change(endpoint: str, line: str) -> EndpointChange:
@@ -107,15 +107,16 @@ def _change(endpoint: str, line: str) -> EndpointChange:
 
 
 def usual_seconds(client: Redis) -> dict[str, float]:
-    """Return the usual seconds of a call for each endpoint that was called before."""
-    return {one.endpoint: one.usual for one in endpoint_vitals(client) if one.usual is not None}
+    """Return the usual seconds of a successful call, by endpoint."""
+    return {vitals.endpoint: vitals.usual for vitals in endpoint_vitals(client) if vitals.usual is not None}
 
 
 def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
-    """Return the endpoints whose breaker is open, sorted by name."""
+    """Return those of these endpoints whose breaker is open, by name."""
     if not among:
         return []
-    return [one.endpoint for one in endpoint_vitals(client) if one.endpoint in among and one.breaker != "closed"]
+    every = endpoint_vitals(client)
+    return [vitals.endpoint for vitals in every if vitals.endpoint in among and vitals.breaker != "closed"]
 
 
 def _vitals(
@@ -161,10 +162,10 @@ def _vitals(
 
 
 def percentile(ordered: Sequence[float], percent: int) -> float | None:
-    """Return a percentile (nearest rank) of sorted seconds, or None without any."""
+    """Return a percentile (nearest rank) of sorted seconds; None if there are none."""
     return round(ordered[max(0, -(-len(ordered) * percent // 100) - 1)], 3) if ordered else None
 
 
 def _named(counts: dict[str, int], prefix: str) -> dict[str, int]:
-    found = ((name.removeprefix(prefix), count) for name, count in counts.items() if name.startswith(prefix))
-    return dict(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+    named = ((name.removeprefix(prefix), count) for name, count in counts.items() if name.startswith(prefix))
+    return dict(sorted(named, key=lambda pair: (-pair[1], pair[0])))

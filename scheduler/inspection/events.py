@@ -1,7 +1,7 @@
-"""Events of a run since an instant of real time, including those that are over, and totals of its last minutes.
+"""Derive the events of a run since an instant of real time, past ones included, and the totals of its last minutes.
 
-They follow from data that exists anyway: figures of ticks and of game hours, operators' requests, the latest changes
-of the run's endpoints, and workers' heartbeats. So their number is bounded, and older ones vanish.
+The sources are data that exists anyway: figures of ticks and of game hours, operators' requests, the latest changes of
+the run's endpoints, and workers' heartbeats. So the number of events is bounded, and older ones vanish.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from cogitate.scheduler.tick.figure_history import Figures
 
 WINDOWS = (1, 5, 15)  # real minutes
 MINUTE = 60  # seconds
-GAP = 30.0  # seconds without a tick that are an event, unless the run is as slow as that:
-SLOW = 5  # times the usual time between two ticks
-MUCH = 0.2  # share of late or failed jobs that is an event, as on the cards
-FEW = 3  # the fewest jobs for a meaningful share
+GAP = 30.0  # seconds without a tick that count as an event
+SLOW = 5  # in a slow run, a gap must also exceed so many times the usual time between two ticks
+MUCH = 0.2  # share of late or failed jobs that counts as an event, as on the cards
+FEW = 3  # fewest jobs for a meaningful share
 MOST_EVENTS = 30
 
 
@@ -33,35 +33,35 @@ class RealWindow(msgspec.Struct, frozen=True, kw_only=True):
     minutes: int
     ticks: int
     ended: int
-    thought: int  # of them, with a model's answer
+    thought: int  # ended jobs with a model's answer
     late: int
     failed: int
-    refused: int  # requests, by limits
+    refused: int  # requests that limits refused
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened at a moment of real time."""
+    """One event of a run, with its real time."""
 
     at: float  # seconds since 1970
     minute: int  # game time, total minutes
     what: str
-    bad: bool  # False: an operator asked for it, or it is over
+    bad: bool  # False: an operator requested it, or a problem has ended
 
 
 def real_windows(points: Sequence[Figures], now: float) -> list[RealWindow]:
     """Return the sums over the last minutes before `now`, given a run's newest figures."""
-    return [_sums([one for one in points if (one.at or 0.0) > now - MINUTE * many], many) for many in WINDOWS]
+    return [_sums([point for point in points if (point.at or 0.0) > now - MINUTE * many], many) for many in WINDOWS]
 
 
 def _sums(points: Sequence[Figures], minutes: int) -> RealWindow:
     return RealWindow(
         minutes=minutes,
-        ticks=sum(one.ticks for one in points),
-        ended=sum(sum(one.sources.values()) for one in points),
-        thought=sum(one.sources.get("llm", 0) + one.sources.get("cached", 0) for one in points),
-        late=sum(one.late for one in points),
-        failed=sum(one.failed for one in points),
-        refused=sum(one.refused for one in points),
+        ticks=sum(point.ticks for point in points),
+        ended=sum(sum(point.sources.values()) for point in points),
+        thought=sum(point.sources.get("llm", 0) + point.sources.get("cached", 0) for point in points),
+        late=sum(point.late for point in points),
+        failed=sum(point.failed for point in points),
+        refused=sum(point.refused for point in points),
     )
 
 
@@ -77,113 +77,114 @@ def recent_events(
 
     Args:
         points: the run's newest figures, oldest first.
-        requests: operators' requests in words.
+        requests: operators' requests, each with its description.
         changes: of the run's endpoints.
     """
-    ticks = [one.tick for one in points]
+    ticks = [point.tick for point in points]
 
     def minute_at(at: float) -> int:
-        return next((one.minute for one in reversed(points) if (one.at or 0.0) <= at), points[0].minute)
+        return next((point.minute for point in reversed(points) if (point.at or 0.0) <= at), points[0].minute)
 
     if not points:
         return []
-    found = [*_gaps(points), *_shares(points), *_workers(points)]
-    for alike in _alike(requests):
-        step, said = alike[0]
+    events = [*_gaps(points), *_shares(points), *_workers(points)]
+    for group in _grouped(requests):
+        step, description = group[0]
         place = bisect_left(ticks, step.tick)
         if step.tick and step.tick >= ticks[0] and place < len(points):
-            came_of = f"refused: {step.refused}" if step.refused else step.called_off
+            outcome = f"refused: {step.refused}" if step.refused else step.called_off
             why = f"({step.reason})" if step.reason else ""
-            what = f"{step.by or 'an operator'}: {' '.join(filter(None, (said, why)))}"
-            what += f", {came_of}" if came_of else ""
-            what += f", and {len(alike) - 1:,} more of this kind" if len(alike) > 1 else ""
-            found.append(Event(at=points[place].at or 0.0, minute=step.minute, what=what, bad=bool(step.refused)))
-    for one in changes:
-        found.append(Event(at=one.at, minute=minute_at(one.at), what=_changed(one), bad=bool(one.why)))
+            what = f"{step.by or 'an operator'}: {' '.join(filter(None, (description, why)))}"
+            what += f", {outcome}" if outcome else ""
+            what += f", and {len(group) - 1:,} more of this kind" if len(group) > 1 else ""
+            events.append(Event(at=points[place].at or 0.0, minute=step.minute, what=what, bad=bool(step.refused)))
+    for change in changes:
+        events.append(Event(at=change.at, minute=minute_at(change.at), what=_described(change), bad=bool(change.why)))
     for gone in workers.missing:
         at = now - gone.seconds
-        found.append(Event(at=at, minute=minute_at(at), what=f"last sign of worker {gone.worker}", bad=True))
-    newest = sorted((one for one in found if one.at > since), key=lambda one: (-one.at, one.what))
+        events.append(Event(at=at, minute=minute_at(at), what=f"last sign of worker {gone.worker}", bad=True))
+    newest = sorted((event for event in events if event.at > since), key=lambda event: (-event.at, event.what))
     return newest[:MOST_EVENTS]
 
 
-def _alike(requests: Sequence[tuple[SteeringStep, str]]) -> Collection[list[tuple[SteeringStep, str]]]:
-    """Group the requests of one kind that an operator sent at once, since one action may retry a hundred jobs."""
-    found: dict[tuple[str, int, type, bool], list[tuple[SteeringStep, str]]] = {}
-    for step, said in requests:
-        found.setdefault((step.by, step.tick, type(step.control), bool(step.refused)), []).append((step, said))
-    return found.values()
+def _grouped(requests: Sequence[tuple[SteeringStep, str]]) -> Collection[list[tuple[SteeringStep, str]]]:
+    """Group requests of one kind that an operator sent at the same tick, because one action may retry many jobs."""
+    groups: dict[tuple[str, int, type, bool], list[tuple[SteeringStep, str]]] = {}
+    for step, description in requests:
+        group = groups.setdefault((step.by, step.tick, type(step.control), bool(step.refused)), [])
+        group.append((step, description))
+    return groups.values()
 
 
-def _changed(one: EndpointChange) -> str:
-    match one.what:
+def _described(change: EndpointChange) -> str:
+    match change.what:
         case "opened":
-            return f"breaker of {one.endpoint} opened ({one.why})"
+            return f"breaker of {change.endpoint} opened ({change.why})"
         case "closed":
-            return f"breaker of {one.endpoint} closed"
+            return f"breaker of {change.endpoint} closed"
         case "set_aside":
-            return f"{one.endpoint} no longer asks {one.model} ({one.why})"
+            return f"{change.endpoint} no longer asks {change.model} ({change.why})"
         case "asked_again":
-            return f"{one.endpoint} asks {one.model} again"
+            return f"{change.endpoint} asks {change.model} again"
 
 
 def _gaps(points: Sequence[Figures]) -> list[Event]:
-    """Return when ticks continued after a pause (the host was gone, paused or could not commit), or with a new host."""
-    waits = [((later.at or 0.0) - (one.at or 0.0), one, later) for one, later in pairwise(points)]
+    """Return an event for each gap between ticks (the host was gone, paused or could not commit) and each new host."""
+    waits = [((later.at or 0.0) - (point.at or 0.0), point, later) for point, later in pairwise(points)]
     usual = [silent for silent, _, later in waits if later.ticks == 1]
     longest = max(GAP, SLOW * median(usual)) if usual else GAP
-    found = []
-    for silent, one, later in waits:
+    events = []
+    for silent, point, later in waits:
         gap = f"after {silent:,.0f} s without one" if later.ticks == 1 and silent > longest else ""
-        took_over = 0 < one.epoch < later.epoch
+        took_over = 0 < point.epoch < later.epoch
         if gap or took_over:
             what = f"ticks continue{' with a new host' if took_over else ''} {gap}".rstrip()
-            found.append(Event(at=later.at or 0.0, minute=later.minute, what=what, bad=False))
-    return found
+            events.append(Event(at=later.at or 0.0, minute=later.minute, what=what, bad=False))
+    return events
 
 
 def _workers(points: Sequence[Figures]) -> list[Event]:
-    """Return when the number of workers that are alive changed."""
-    counted = [one for one in points if one.workers is not None]
+    """Return an event for each change of the number of living workers."""
+    counted = [point for point in points if point.workers is not None]
     return [
         Event(
             at=later.at or 0.0,
             minute=later.minute,
-            what=f"workers alive: {later.workers}, before {one.workers}",
+            what=f"workers alive: {later.workers}, before {point.workers}",
             bad=not later.workers,
         )
-        for one, later in pairwise(counted)
-        if one.workers != later.workers
+        for point, later in pairwise(counted)
+        if point.workers != later.workers
     ]
 
 
 _LIMITS = "limits refuse requests"
 _SIGNS: tuple[tuple[str, str, Callable[[Figures | RealWindow], int]], ...] = (
-    ("many jobs fail", "jobs no longer fail", lambda one: one.failed),
-    ("many jobs are late", "jobs are no longer late", lambda one: one.late),
-    (_LIMITS, "limits no longer refuse requests", lambda one: one.refused),
+    ("many jobs fail", "jobs no longer fail", lambda figures: figures.failed),
+    ("many jobs are late", "jobs are no longer late", lambda figures: figures.late),
+    (_LIMITS, "limits no longer refuse requests", lambda figures: figures.refused),
 )
 
 
 def _shares(points: Sequence[Figures]) -> list[Event]:
-    """Return in which real minutes jobs began and ceased to fail, to be late, or to be refused by limits.
+    """Return an event for each real minute in which jobs begin or cease to fail, to be late or to be refused by limits.
 
-    What began is dated by the minute's first such job, so that it follows its cause.
+    The beginning gets the time of the minute's first such job, so it follows its cause.
     """
     minutes: dict[int, list[Figures]] = {}
-    for one in points:
-        minutes.setdefault(int((one.at or 0.0) // MINUTE), []).append(one)
-    found = []
+    for point in points:
+        minutes.setdefault(int((point.at or 0.0) // MINUTE), []).append(point)
+    events = []
     for bad, good, count in _SIGNS:
         before = False
-        for those in minutes.values():
-            sums = _sums(those, 1)
+        for of_minute in minutes.values():
+            sums = _sums(of_minute, 1)
             if bad == _LIMITS:
                 now = count(sums) > 0
-            else:  # without jobs nothing is known
+            else:  # a minute without jobs changes nothing
                 now = count(sums) >= FEW and count(sums) > MUCH * sums.ended if sums.ended else before
             if now != before:
-                first = next(one for one in those if not now or count(one))
-                found.append(Event(at=first.at or 0.0, minute=first.minute, what=bad if now else good, bad=now))
+                first = next(point for point in of_minute if not now or count(point))
+                events.append(Event(at=first.at or 0.0, minute=first.minute, what=bad if now else good, bad=now))
             before = now
-    return found
+    return events

@@ -1,4 +1,4 @@
-"""Queries for jobs: open ones are read from the ledger, ended ones from the journal."""
+"""Query the jobs of a run: open ones from the ledger, ended ones from the journal."""
 
 from __future__ import annotations
 
@@ -55,42 +55,42 @@ _CIRCUMSTANCES = (
     "worker",
 )
 
-Wanted = Callable[[JobKey, str, str, EndNote | None], bool]  # by key, end, reason and note
-MOST_READ = 5_000  # ticks, and ended jobs, that one page reads
+Wanted = Callable[[JobKey, str, str, EndNote | None], bool]  # a filter by key, end, reason and note
+MOST_READ = 5_000  # ticks plus ended jobs that one page reads
 
 _OF_NOTE = sorted(set(LateAnswer.__struct_fields__) & set(EndNote.__struct_fields__))  # copied from the note
 
 
 class JobHistory:
-    """The jobs of one run. Verifies every line of the journal that it reads.
+    """The jobs of one run. It verifies every line of the journal that it reads.
 
-    Jobs that ended up to tick `trimmed` are no longer known.
+    Jobs that ended up to tick `trimmed` are unknown.
     """
 
     def __init__(self, client: Redis, run: str) -> None:
         self._run = run
         self._store = RunStore.open(client, run)
         base = load_base(self._store)
-        self.trimmed = base.tick if base is not None else 0  # lines up to this tick are no longer in the ledger
+        self.trimmed = base.tick if base is not None else 0  # last tick whose line is no longer in the ledger
         open_then = base.totals.open if base is not None else {}
         self._openings = {JobKey.parse(text): opening for text, opening in open_then.items()}
-        # Read so far:
+        # What the lines read so far record about jobs after their ends:
         self._late: dict[JobKey, LateAnswer] = {}
         self._corrected: dict[JobKey, Correction] = {}
-        self._retried: dict[JobKey, dict[int, Cost]] = {}  # by the tick after the job's end that recorded it
-        known = unjournalled(self._store)
-        self._learn_usage(known.corrected, known.retried, tick=self._now() + 1)
+        self._retried: dict[JobKey, dict[int, Cost]] = {}  # job -> tick that recorded the usage -> usage
+        pending = unjournalled(self._store)
+        self._learn_usage(pending.corrected, pending.retried, tick=self._now() + 1)
 
     def newest(self, last: int, query: JobQuery = EVERY_JOB) -> list[JobRecord]:
-        """Return up to `last` jobs (0: all), newest first: open ones by enqueue tick, then others by their end."""
+        """Return up to `last` jobs (0: all), newest first: open ones by enqueue tick, then ended ones by their end."""
         return self.page(query, most=last or maxsize, read=maxsize).jobs
 
     def page(self, query: JobQuery, start: Position = NEWEST, *, most: int, read: int = MOST_READ) -> JobPage:
-        """Return a page of the jobs that match, in the order of `newest`.
+        """Return a page of the matching jobs, in the order of `newest`.
 
         Args:
             most: jobs on the page.
-            read: ticks, and ended jobs, to look at. A page that has too few jobs after them ends there.
+            read: ticks plus ended jobs to read. The page ends there even if it has fewer jobs.
 
         Raises:
             JournalError: if the journal was altered.
@@ -110,7 +110,7 @@ class JobHistory:
             at = line.core.tick
             skip = skip if at == tick else 0
             for record in islice(self._matching(line, query), skip, None):
-                still.pop(record.id, None)  # it ended after the open jobs were read
+                still.pop(record.id, None)  # the job ended after the open jobs were read
                 ended.append(record)
                 skip += 1
                 if len(still) + len(ended) == most:
@@ -121,13 +121,13 @@ class JobHistory:
         return JobPage([*still.values(), *ended], None, first)
 
     def open(self, query: JobQuery = EVERY_JOB) -> list[JobRecord]:
-        """Return the open jobs that match, newest first."""
+        """Return the matching open jobs, newest first."""
         query = self._in_ticks(query)
-        found = [record for record in self._open_records() if record.matches(query)]
-        return sorted(found, key=lambda record: (-record.tick, record.id))
+        matching = [record for record in self._open_records() if record.matches(query)]
+        return sorted(matching, key=lambda record: (-record.tick, record.id))
 
     def _in_ticks(self, query: JobQuery) -> JobQuery:
-        """Return a query with its real minutes as ticks."""
+        """Return a query with its real minutes converted to ticks."""
         if query.minutes is None:
             return query
         since = last_tick_before(self._store, time.time() - 60 * query.minutes) + 1
@@ -140,7 +140,7 @@ class JobHistory:
             InputError: if the run has no such job.
             JournalError: if the journal was altered.
         """
-        record = next((one for one in self._open_records([key.text()]) if one.id == self._id(key)), None)
+        record = next((job for job in self._open_records([key.text()]) if job.id == self._id(key)), None)
         if record is not None:
             return record
         opening = self._opening(key)
@@ -150,7 +150,7 @@ class JobHistory:
             for line in read_journal(self._store, first, last):
                 for _, record in self._ends(line, lambda ended, *_: ended == key):
                     self._read_on(key, record, line.core.minute)
-                    return next(found for at, found in self._ends(line, _any) if at == key)
+                    return next(record for at, record in self._ends(line, _any) if at == key)
         if 1 <= key.tick <= self.trimmed:
             raise InputError(
                 f"job {self._id(key)!r} is unknown: if it existed, it ended before tick {self.trimmed + 1}, "
@@ -159,21 +159,21 @@ class JobHistory:
         raise InputError(f"run {self._run!r} has no job {self._id(key)!r}; `cogitate jobs {self._run}` lists them")
 
     def ended(self, keys: Collection[JobKey]) -> list[JobRecord]:
-        """Return those of these jobs that have ended, newest first. What became known after their ends is not read.
+        """Return those of these jobs that have ended, newest first, without what became known after their ends.
 
         Raises:
             JournalError: if the journal was altered.
         """
-        found: list[JobRecord] = []
+        records: list[JobRecord] = []
         first = min((key.tick for key in keys), default=self._now() + 1)
         for line in self._backwards(max(first, self.trimmed + 1), self._now()):
-            found += [record for _, record in self._ends(line, lambda key, *_: key in keys)]
-            if len(found) == len(keys):
+            records += [record for _, record in self._ends(line, lambda key, *_: key in keys)]
+            if len(records) == len(keys):
                 break
-        return found
+        return records
 
     def appending(self, owner: str, number: int, tick: int) -> JobRecord | None:
-        """Return the job that appended an entry at a tick; None if no job in the journal did.
+        """Return the job that appended an entry at a tick; None if the journal has none.
 
         Raises:
             JournalError: if the journal was altered.
@@ -188,18 +188,18 @@ class JobHistory:
         return None
 
     def sources(self, owner: str, ticks: Iterable[int]) -> dict[int, Source]:
-        """Return by number the source of each entry of an owner that jobs appended at these ticks.
+        """Return the sources of an owner's entries that jobs appended at these ticks, by number.
 
         Raises:
             JournalError: if the journal was altered.
         """
-        found: dict[int, Source] = {}
+        sources: dict[int, Source] = {}
         for tick in sorted(ticks):
             for line in read_journal(self._store, tick, tick) if self.trimmed < tick <= self._now() else ():
                 for ended, note in line.ends:
                     into = (effect.owner for effect in ended.effects if isinstance(effect, Append))
-                    found |= {n: note.source for to, n in zip(into, note.appended, strict=False) if to == owner}
-        return found
+                    sources |= {n: note.source for to, n in zip(into, note.appended, strict=False) if to == owner}
+        return sources
 
     def all(self) -> Iterator[JobRecord]:
         """Yield every job: ended ones in the order in which they ended, then open ones by key."""
@@ -263,14 +263,14 @@ class JobHistory:
         running: dict[str, list[str]] = {}
         for attempt in map(typed_json.decode, attempts.values()):
             running.setdefault(attempt["job"], []).append(attempt["worker"])
-        found = []
+        records = []
         for text, (raw, state, claims, cells, failure, empty) in zip(keys, rows, strict=True):
             if raw is None:
                 continue  # closed since the keys were read
             job = _JOB.decode(raw)
             flat = typed_json.decode(cells, list[str])
             reason = {b"held": reason_of(job.refused), b"dead": "dead"}.get(state, "none")
-            found.append(
+            records.append(
                 self._record(
                     job.key,
                     state=state.decode(),
@@ -284,7 +284,7 @@ class JobHistory:
                     cells=tuple(f"{flat[i]} {flat[i + 1]}" for i in range(0, len(flat), 2)),
                 )
             )
-        return found
+        return records
 
     def _ended_record(self, tick: int, ended: Ended, note: EndNote) -> JobRecord:
         return self._record(
@@ -301,12 +301,12 @@ class JobHistory:
         )
 
     def _asked_model(self, key: JobKey, note: EndNote) -> str:
-        """Return the model assigned to a job without a model's result, if a worker attempted it."""
+        """Return the assigned model of a job without a model's result, if a worker attempted it."""
         opening = self._opening(key)
         return opening.decided.model if note.attempts and opening is not None else ""
 
     def _usage(self, ended: Ended, note: EndNote) -> dict[str, object]:
-        """Return the usage of a job's attempts as read so far."""
+        """Return the usage of a job's attempts, from the lines read so far."""
         retried = note.retried
         for used in self._retried.get(ended.key, {}).values():
             retried = added(retried, used)
@@ -320,7 +320,7 @@ class JobHistory:
         return {"usage": correction.usage, "saved": correction.saved, "retried": retried}
 
     def _read_on(self, key: JobKey, record: JobRecord, minute: int) -> None:
-        """Read what the journal recorded about a job within a game day of its end at game time `minute`."""
+        """Read what the journal records about a job within a game day after its end at game time `minute`."""
         awaits_answer = record.reason in WITHOUT_RESULT - {"cancelled"} and record.claims > 0
         if record.settled and not awaits_answer and record.claims < 2:
             return
@@ -367,18 +367,18 @@ class JobHistory:
     def _learn_usage(self, corrected: Iterable[Correction], retried: Iterable[Retried], tick: int) -> None:
         for correction in corrected:
             self._corrected[correction.key] = correction
-        found: dict[JobKey, Cost] = {}
-        for one in retried:
-            found[one.key] = added(found.get(one.key, Cost()), one.used)
-        for key, used in found.items():
+        usage: dict[JobKey, Cost] = {}
+        for attempt in retried:
+            usage[attempt.key] = added(usage.get(attempt.key, Cost()), attempt.used)
+        for key, used in usage.items():
             self._retried.setdefault(key, {})[tick] = used
 
     def _learn_late(self, line: ReadLine) -> None:
-        """Record what a line says about jobs that had already ended."""
+        """Record what a line says about jobs that ended earlier."""
         self._learn_usage(line.notes.corrected, line.notes.retried, line.core.tick)
         for ended, note in line.later_ends:
-            told = {name: getattr(note, name) for name in _OF_NOTE}
-            self._late[ended.key] = LateAnswer(tick=line.core.tick, end=ended.end, effects=ended.effects, **told)
+            copied = {name: getattr(note, name) for name in _OF_NOTE}
+            self._late[ended.key] = LateAnswer(tick=line.core.tick, end=ended.end, effects=ended.effects, **copied)
 
     def _id(self, key: JobKey) -> str:
         return f"{self._run}/{key.text()}"

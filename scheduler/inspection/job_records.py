@@ -12,7 +12,7 @@ from cogitate.scheduler.journal.lines import EndNote
 from cogitate.scheduler.ledger.claims import Tried
 from cogitate.tasks.job import Cost, JobKey, added
 
-#: The state of an open job, the end of an ended one, or the reason why a job got less than it asked.
+#: The state of an open job, the end of an ended one, or the reason why a job got no model's answer.
 JobState = Literal[
     "open",
     "staged",
@@ -39,14 +39,14 @@ class JobQuery(
     state: JobState | None = None
     kind: str | None = None
     owner: str | None = None
-    worker: str | None = None  # with an attempt in progress, or that staged the result
+    worker: str | None = None  # that runs an attempt of the job, or staged its result
     model: str | None = None
-    first: int | None = None  # first tick of the end; of an open job, of its request
-    last: int | None = None  # last tick of the same
-    minutes: int | None = None  # real minutes up to now in which it ended, or was requested
+    first: int | None = None  # earliest tick of the job's end or, for an open job, of its request
+    last: int | None = None  # latest tick of the same
+    minutes: int | None = None  # ended, or was requested, within so many real minutes
 
     def covers(self, tick: int) -> bool:
-        """Return whether a tick is within the search."""
+        """Return whether a tick is in the range of the query."""
         return (self.first is None or self.first <= tick) and (self.last is None or tick <= self.last)
 
     def admits(self, key: JobKey, state: str, reason: str) -> bool:
@@ -58,7 +58,7 @@ class JobQuery(
         )
 
     def admits_note(self, note: EndNote | None) -> bool:
-        """Return whether the note of an end may be that of a match; None: the end has no note."""
+        """Return whether a job with this note of its end may match; None: the end has no note."""
         if note is None:
             return self.worker is None and self.model is None
         asked = note.model == self.model or (not note.model and note.attempts > 0)
@@ -71,59 +71,59 @@ EVERY_JOB = JobQuery()
 class LateAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer that arrived after its job's end."""
 
-    tick: int  # at whose boundary it was applied or discarded
+    tick: int  # whose boundary applied or discarded it
     end: str  # applied: it replaced the heuristic's result; stale or dropped: there was nothing to replace
     source: str  # llm or cached
     usage: Cost
-    saved: bool  # not spent: the answer came from an identical call
+    saved: bool  # True: the answer came from an identical call and cost nothing
     model: str
     prompt: str  # content hash of the prompt's template
     failure: str  # the precondition that did not hold
-    effects: tuple[Effect, ...]  # if `stale`: what it would have changed
+    effects: tuple[Effect, ...]  # if `stale`: the effects that were not applied
     appended: tuple[int, ...]  # numbers of the entries that it appended
     tries: tuple[Tried, ...] = ()  # attempts of the worker that staged it
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything known about one job."""
+    """All facts about one job."""
 
     id: str
     kind: str
     owner: str
-    tick: int  # that enqueued it
+    tick: int  # of its request
     state: str  # open, staged, dead or held; afterwards its end, as in `HowEnded`
     decision: str  # admitted, heuristic, deferred or dropped
     refused: str  # the budget cell that refused it (window, scope and unit), "too_slow", "run_ends", or "" if admitted
-    due: int  # the tick at whose boundary it is applied; 0 if deferred or dropped
+    due: int  # the tick whose boundary applies it; 0 if deferred or dropped
     ended: int = 0  # the tick of its end; 0 while open
-    successor: str  # id of the retry of a deferred job, or of the job that applies the heuristic of a cancelled one
+    successor: str  # id of the next trial of a deferred job, or of the heuristic job that replaces a cancelled one
     reason: str  # none, denied, too_slow, late, failed, dead or cancelled
     source: str = "none"  # llm, cached, heuristic or none
     reserved: Cost = Cost()  # for its first attempt
     cells: tuple[str, ...] = ()  # windows and scopes that it is charged to
     claims: int = 0  # attempts begun
-    workers: tuple[str, ...] = ()  # with an attempt whose usage has not arrived
+    workers: tuple[str, ...] = ()  # workers with an attempt whose usage has not arrived
     usage: Cost = Cost()  # of its latest attempt
     settled: bool = True  # False: the usage is unknown so far, and the reservation is charged
-    retried: Cost = Cost()  # used by the attempts before the latest
-    saved: bool = False  # not spent: the answer came from an identical call
-    reasoning: int = 0  # reasoning tokens in the usage, as reported by the model
-    packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
-    hybrid: bool = False  # its memories were chosen by vectors too, not by words alone
-    embedded: int = 0  # tokens of the usage that vectors took
+    retried: Cost = Cost()  # usage of the attempts before the latest
+    saved: bool = False  # True: the answer came from an identical call and cost nothing
+    reasoning: int = 0  # reasoning tokens that the model reported, of the usage
+    packed: int = 0  # jobs in the request; 0: only this one
+    hybrid: bool = False  # whether retrieval compared vectors too, not only words
+    embedded: int = 0  # tokens for vectors, of the usage
     service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars more that the standard service tier would have cost
+    discount: int = 0  # micro-dollars saved against the standard service tier
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
     failure: str = ""  # class of a model's failure, or the precondition that did not hold
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    # For "breaker_open": class of the failure that opened it; for "unusable:kind": the place; of a cancelled job: an
+    # For "breaker_open": class of the failure that opened it; for "unusable:kind": the place; for a cancelled job: the
     # operator's reason.
     because: str = ""
     refusal: str = ""  # why its kind's heuristic result was unusable
     worker: str = ""  # that staged its result
     tries: tuple[Tried, ...] = ()  # attempts of that worker; others are only counted
-    effects: tuple[Effect, ...] = ()  # if `stale`: what it would have changed
+    effects: tuple[Effect, ...] = ()  # if `stale`: the effects that were not applied
     appended: tuple[int, ...] = ()  # numbers of the entries that it appended
     late: LateAnswer | None = None
 
@@ -133,7 +133,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
         return added(Cost() if self.saved else self.usage, self.retried)
 
     def matches(self, query: JobQuery) -> bool:
-        """Return whether the job is one that a query asks for."""
+        """Return whether the job matches a query."""
         return (
             query.admits(JobKey.parse(self.id.partition("/")[2]), self.state, self.reason)
             and query.covers(self.ended or self.tick)
@@ -143,7 +143,7 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Position(NamedTuple):
-    """The start of a page: after `skip` matches of the open jobs (tick 0), or of the jobs that ended at a tick."""
+    """The start of a page: after `skip` matches among the open jobs (tick 0) or the jobs that ended at `tick`."""
 
     tick: int = 0
     skip: int = 0
@@ -156,7 +156,7 @@ class Position(NamedTuple):
         """Return the position that `text` names.
 
         Raises:
-            InputError: if it is not a position.
+            InputError: if `text` is not a position.
         """
         parts = text.split(".")
         if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts):
@@ -172,4 +172,4 @@ class JobPage(NamedTuple):
 
     jobs: list[JobRecord]
     older: Position | None  # start of the next page; None: there are no older jobs
-    since: int  # first tick whose ends were looked at; the tick after the last if none were
+    since: int  # first tick whose ends were read; the tick after the last if none were

@@ -1,4 +1,4 @@
-"""Search the memories of all owners of a run, without decoding the entries that do not match."""
+"""Search the memories of all owners of a run without decoding entries that do not match."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from cogitate.memory.unreadable import read_entry, why_unreadable
 from cogitate.scheduler.inspection.minds import AT_ONCE, Past
 from cogitate.scheduler.ledger.run_store import RunStore
 
-_ITEMS = b'"items":'  # of a plan, whose words may be those of its items
+_ITEMS = b'"items":'  # marks a plan, whose text may be in its items
 
 
 class Hit(NamedTuple):
-    """A memory that was found."""
+    """A memory that matches a search."""
 
     owner: str
     entry: Entry
@@ -28,20 +28,20 @@ class Hit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The first memories that were found, by game time, and how many there are."""
+    """The first matching memories by game time, and the number of all matches."""
 
     hits: list[Hit]
     total: int
 
 
 class _Item(msgspec.Struct):
-    """What a search reads of an item of a plan."""
+    """The part of a plan's item that a search decodes."""
 
     description: str
 
 
 class _Words(msgspec.Struct):
-    """The part of an entry that a search decodes: a whole entry costs several times as much."""
+    """The part of an entry that a search decodes; decoding a whole entry takes several times as long."""
 
     text: str
     minute: int
@@ -53,7 +53,7 @@ _WORDS = typed_json.decoder(_Words)
 
 
 class _Match(NamedTuple):
-    """A stored entry that a search matches, in the order of its results."""
+    """A stored entry that matches; its fields sort the results."""
 
     minute: int
     owner: str
@@ -63,10 +63,10 @@ class _Match(NamedTuple):
 
 
 def search_memories(store: RunStore, owners: Sequence[str], text: str, most: int) -> Found:
-    """Return the present memories of these owners that contain a text, ignoring case; none for an empty text.
+    """Return the current memories of these owners that contain a text, ignoring case; none for an empty text.
 
     Args:
-        most: memories to return; the others are counted.
+        most: memories to return; others are only counted.
     """
     wanted = text.strip().casefold()
     if not wanted:
@@ -76,17 +76,17 @@ def search_memories(store: RunStore, owners: Sequence[str], text: str, most: int
     for owner, archived, raw in _stored(store, owners):
         if as_stored in raw.decode("utf-8", "replace").casefold() or _ITEMS in raw:
             try:
-                said = _WORDS.decode(raw)
+                words = _WORDS.decode(raw)
             except msgspec.MsgspecError:
                 continue  # an unreadable entry
-            if wanted in words_of(said.text, said.items).casefold():
-                matches.append(_Match(said.minute, owner, said.number, archived, raw))
-    hits = [Hit(one.owner, read_entry(one.raw), one.archived) for one in nsmallest(most, matches)]
+            if wanted in words_of(words.text, words.items).casefold():
+                matches.append(_Match(words.minute, owner, words.number, archived, raw))
+    hits = [Hit(match.owner, read_entry(match.raw), match.archived) for match in nsmallest(most, matches)]
     return Found([hit for hit in hits if not why_unreadable(hit.entry)], len(matches))
 
 
 def search_past(past: Past, text: str, most: int) -> Found:
-    """Return what all owners remembered at an earlier tick that contains a text, as `search_memories` does."""
+    """Return the memories at an earlier tick that contain a text. Arguments as in `search_memories`."""
     wanted = text.strip().casefold()
     hits = [
         Hit(owner, entry, entry.number in stream.archived)
@@ -98,13 +98,13 @@ def search_past(past: Past, text: str, most: int) -> Found:
 
 
 def stored_memories(store: RunStore, owners: Sequence[str]) -> Iterator[tuple[str, list[bytes]]]:
-    """Yield each of these owners that remembers something, with the JSON of its entries, archived ones included."""
+    """Yield each of these owners that has memories, with the JSON of its entries, archived ones included."""
     for owner, stored in groupby(_stored(store, owners), key=itemgetter(0)):
         yield owner, [raw for _, _, raw in stored]
 
 
 def words_of(text: str, items: Sequence[PlanItem | _Item]) -> str:
-    """Return what an entry says; of a plan without a text, its items."""
+    """Return the text of an entry or, for a plan without a text, its items."""
     return text or "; ".join(item.description for item in items)
 
 

@@ -1,4 +1,4 @@
-"""Read what every owner of a run remembers, each thought with the job that wrote it."""
+"""Read the memories of every owner of a run, each thought with the job that wrote it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ AT_ONCE = 50  # streams that are read together
 
 
 class Written(NamedTuple):
-    """How an entry was written, according to the journal."""
+    """The job that wrote an entry, and what it read, according to the journal."""
 
     job: JobRecord
-    late: bool = False  # by the answer that came after the job's end
+    late: bool = False  # True: the late answer wrote it
     replaced: int = 0  # number of the provisional entry that it replaced
-    shown: tuple[int, ...] | None = None  # entries that its prompt showed, or its heuristic read; None: not kept
-    chosen: bool = False  # out of all that the owner remembered, and not named in the request
-    relations: tuple[Tell, ...] = ()  # changes of relationships that its job told the world
+    shown: tuple[int, ...] | None = None  # entries that its prompt showed or its heuristic read; None: not recorded
+    chosen: bool = False  # True: the job chose them from all memories; False: the request named them
+    relations: tuple[Tell, ...] = ()  # changes of relationships that the job reported to the world
 
 
 class Owner(NamedTuple):
@@ -38,7 +38,7 @@ class Owner(NamedTuple):
 
     id: str
     name: str
-    left: bool  # the run
+    left: bool  # whether it has left the run
 
 
 class Mind(NamedTuple):
@@ -58,13 +58,11 @@ class Past(NamedTuple):
 
 
 def read_past(store: RunStore, tick: int) -> Past:
-    """Rebuild from the journal what all owners of a run remembered at the end of a tick.
-
-    What was changed, archived or deleted later is as it was then.
+    """Rebuild from the journal the memories of all owners at the end of a tick, without any later change.
 
     Raises:
-        InputError: when the run has not reached the tick, or its journal begins later.
-        JournalError: when its journal was changed.
+        InputError: if the run has not reached the tick, or its journal begins later.
+        JournalError: if its journal was altered.
     """
     now = store.tick()
     if not 1 <= tick <= now:
@@ -77,18 +75,18 @@ def read_past(store: RunStore, tick: int) -> Past:
 
 
 def readable_streams(store: RunStore, owners: Iterable[str]) -> dict[str, Stream]:
-    """Return what these owners remember now, without what cannot be read."""
+    """Return the current streams of these owners, without unreadable entries."""
     tick = store.tick()
     return {owner: _readable(stream, tick) for owner, stream in load_streams(store, owners).items()}
 
 
 def _readable(stream: Stream, tick: int) -> Stream:
-    leave_out(stream, (one.number for one in unreadable([stream])), tick)
+    leave_out(stream, (entry.number for entry in unreadable([stream])), tick)
     return stream
 
 
 def owners_of(store: RunStore, past: Past | None = None) -> list[Owner]:
-    """Return the owners of a run by id, now or of a past tick, those that had left included."""
+    """Return the owners of a run, now or at a past tick, sorted by id; leavers included."""
     names = kept_facts(store).world().display_names
     left = {owner.decode(): int(tick) for owner, tick in store.mapping("retired").items()}
     if past is None:
@@ -99,16 +97,16 @@ def owners_of(store: RunStore, past: Past | None = None) -> list[Owner]:
 
 
 def read_minds(client: Redis, run: str, past: Past | None = None) -> Iterator[Mind]:
-    """Yield the owners of a run by id, with their memories and with the jobs that wrote them.
+    """Yield the owners of a run by id, with their memories and the jobs that wrote them.
 
     Jobs that ended in the trimmed part of the journal are unknown.
 
     Args:
-        past: what they remembered at an earlier tick; None: what they remember now.
+        past: the memories at an earlier tick; None: the current ones.
 
     Raises:
         RunMissing: if the run does not exist.
-        JournalError: when its journal was changed.
+        JournalError: if its journal was altered.
     """
     store = RunStore.open(client, run)
     owners, names = owners_of(store, past), kept_facts(store).world().display_names
@@ -122,11 +120,11 @@ def read_minds(client: Redis, run: str, past: Past | None = None) -> Iterator[Mi
 
 def _written(records: Iterable[JobRecord]) -> dict[str, dict[int, Written]]:
     """Return how each appended entry was written, by owner and number."""
-    found: dict[str, dict[int, Written]] = {}
+    by_owner: dict[str, dict[int, Written]] = {}
     for record in records:
         for owner, number, written in written_by(record):
-            found.setdefault(owner, {})[number] = written
-    return found
+            by_owner.setdefault(owner, {})[number] = written
+    return by_owner
 
 
 def written_by(record: JobRecord) -> Iterator[tuple[str, int, Written]]:
@@ -138,12 +136,14 @@ def written_by(record: JobRecord) -> Iterator[tuple[str, int, Written]]:
         into = [effect for effect in effects if isinstance(effect, Append)]
         for append, number in zip(into, appended, strict=False):  # a refused job has effects and appended nothing
             shown, chosen = _shown(append.owner, effects)
-            told = tuple(one for one in effects if isinstance(one, Tell) and one.topic == "relationship")
-            yield append.owner, number, Written(record, late, append.replaces, shown, chosen, told)
+            relations = tuple(
+                effect for effect in effects if isinstance(effect, Tell) and effect.topic == "relationship"
+            )
+            yield append.owner, number, Written(record, late, append.replaces, shown, chosen, relations)
 
 
 def _shown(owner: str, effects: Iterable[Effect]) -> tuple[tuple[int, ...] | None, bool]:
-    """Return the entries of an owner that a job read, and whether it chose them itself."""
+    """Return the entries of an owner that a job read, and whether the job chose them itself."""
     marked: set[int] = set()
     archived: set[int] = set()
     for effect in effects:

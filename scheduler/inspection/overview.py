@@ -1,7 +1,7 @@
 """The figures of a run that an operator reads first: today's budget, its host and pace, and its last hour.
 
-An hour is game time, the only time in the journal. If it is shorter than a real minute, that minute is read too, from
-the figures of ticks. Only the newest lines are read, so polling is cheap.
+An hour is game time, the only time in the journal. If it is shorter than a real minute, the overview covers that minute
+too; the figures of ticks tell when it began. Only the newest lines are read, so polling is cheap.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ from cogitate.tasks.job import Cost
 HOUR = 60  # game minutes
 MINUTE = 60.0  # real seconds
 MOST_LATELY = 600  # ticks of the last real minute that are read
-RESUME = "resume"  # the key under which a host stores the command that resumes its run
-FEW = 3  # the fewest jobs for a meaningful share
-SHORT = ("denied", *BY_MODEL)  # why a model's job ended without a model's answer
+RESUME = "resume"  # the field of the description with the command that resumes the run
+FEW = 3  # fewest jobs for a meaningful share
+SHORT = ("denied", *BY_MODEL)  # reasons why a job for a model ended without a model's answer
 
 
 class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
     """The newest figures of a run."""
 
     run: str
-    status: str  # as its host left it
+    status: str  # that its host set last
     held: bool  # whether a host appears to be running it
-    host: str  # the last to hold it: machine and process id
+    host: str  # the last host that held it: machine and process id
     resume: str = ""  # the command that resumes it; "" if the user's own program hosts it
     tick: int
     minute: int  # game time, total minutes
-    clock: Clock = USUAL  # by which texts name its times
+    clock: Clock = USUAL  # by which texts name times
     asks_model: bool
     endpoints: list[str]  # of its models
     held_under: dict[str, int] = {}  # limit, named as in the settings -> amount held in its current windows
-    windows: list[Window]  # of scope `run`: today's first, then those of the whole run
+    windows: list[Window]  # of scope `run`: first today's, then those of the whole run
     steering: SteeringVitals
     open: dict[str, OpenKind]
     hour: Recent
-    lately: Recent | None = None  # of the last real minute, where it has more ticks than the hour
-    judged: Recent | None = None  # of the newest ticks of that minute in which `FEW` jobs show what the model does
-    span: str = ""  # the time that `hour` covers, as texts name it; "": the last hour
+    lately: Recent | None = None  # the last real minute, if it has more ticks than the hour
+    judged: Recent | None = None  # the newest ticks of that minute in which `FEW` jobs show how the model performs
+    span: str = ""  # the time that `hour` covers, in words; "": the last hour
     slow_kinds: list[SlowKind] = []  # kinds whose model was too slow to call for some jobs of the last hour
 
     @property
@@ -69,7 +69,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over_lately(self) -> RunOverview:
-        """Return the same with the last real minute as its hour, where that has more ticks; else itself."""
+        """Return the overview with the last real minute as its hour, if that minute has more ticks."""
         if self.lately is None:
             return self
         whole = self.lately.last - self.lately.first + 1 < MOST_LATELY
@@ -78,7 +78,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over_judged(self) -> RunOverview:
-        """Return the same with the newest ticks in which some jobs show what the model does, if an hour has fewer."""
+        """Return the overview with the newest ticks in which some jobs show how the model performs as its hour."""
         if self.judged is None:
             return self
         ticks = self.judged.last - self.judged.first + 1
@@ -96,7 +96,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wanted(self) -> int:
-        """Return how many jobs of the last hour asked for a model's answer."""
+        """Return how many jobs of the last hour needed a model's answer."""
         return self.thought + sum(self.short(reason) for reason in SHORT)
 
     def short(self, reason: str) -> int:
@@ -105,7 +105,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def late(self) -> int:
-        """Return how many jobs of the last hour were late, or skipped the model because it is too slow."""
+        """Return how many jobs of the last hour were late, or skipped a model that is too slow."""
         return self.short("late") + self.short("too_slow")
 
     @property
@@ -117,7 +117,7 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 class Spenders(msgspec.Struct, frozen=True, kw_only=True):
     """The owners that spent most today."""
 
-    since: int  # game time from which spending is counted: the start of the day, unless that is too long ago
+    since: int  # game time at which the count begins: the start of the day, unless that is too long ago
     owners: dict[str, Cost]  # highest spending first
 
 
@@ -132,7 +132,7 @@ def run_overview(client: Redis, run: str, now: float | None = None) -> RunOvervi
     """Return the newest figures of a run.
 
     Args:
-        now: seconds since 1970, to read the last real minute too.
+        now: seconds since 1970, to cover the last real minute too.
     """
     store = RunStore.open(client, run)
     status, host, tick, kept, described = store.state("status", "host", "tick", "settings", "describe")
@@ -182,5 +182,5 @@ def run_overview(client: Redis, run: str, now: float | None = None) -> RunOvervi
         hour=hour,
         lately=lately,
         judged=judged,
-        slow_kinds=slow_kinds(store, settings, {name: one.reasons["too_slow"] for name, one in hour.kinds.items()}),
+        slow_kinds=slow_kinds(store, settings, {name: kind.reasons["too_slow"] for name, kind in hour.kinds.items()}),
     )

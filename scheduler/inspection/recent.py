@@ -1,7 +1,7 @@
 """Decisions and ends of the newest ticks of a run, read from the end of its journal.
 
-Meant for screens that refresh while a run is live: the cost depends on the number of ticks requested, not on the length
-of the run. The lines are not verified (`cogitate.scheduler.journal.history` does that), and no memory is decoded.
+For screens that refresh while a run is live: the cost depends on the number of ticks, not on the length of the run. The
+lines are not verified (`cogitate.scheduler.journal.history` verifies them), and no memory is decoded.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from cogitate.scheduler.latency.due_ticks import RUN_ENDS, TOO_SLOW, UNTIMELY
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, JobKey, added
 
-MOST_OWNERS = 20  # those that spent most
-MOST_FAILURES = 10  # newest ones
-BY_MODEL = ("too_slow", "late", "failed", "dead")  # why a job ended without an answer that its limits allowed
+MOST_OWNERS = 20  # owners that spent most
+MOST_FAILURES = 10  # newest failed jobs
+BY_MODEL = ("too_slow", "late", "failed", "dead")  # reasons why a job that its limits allowed got no model's answer
 
 
 class KindTally(msgspec.Struct, kw_only=True):
@@ -32,30 +32,30 @@ class KindTally(msgspec.Struct, kw_only=True):
     decisions: Counter[str] = msgspec.field(default_factory=Counter)  # admitted, heuristic, deferred, dropped
     ends: Counter[str] = msgspec.field(default_factory=Counter)
     sources: Counter[str] = msgspec.field(default_factory=Counter)
-    reasons: Counter[str] = msgspec.field(default_factory=Counter)  # why a job got less than it asked; never "none"
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)  # why jobs got no model's answer; never "none"
     attempts: int = 0  # of all its ended jobs
     most_attempts: int = 0  # of a single job
     spent: Cost = Cost()  # by all attempts whose usage is known
     faults: int = 0  # jobs in which the kind's own code failed
-    other_faults: int = 0  # of these, jobs that did not end as failed or dead
-    fault: str = ""  # the newest of them
+    other_faults: int = 0  # those of them that did not end as failed or dead
+    fault: str = ""  # the newest fault
 
 
 class WorkerCalls(msgspec.Struct, kw_only=True):
-    """The attempts with which one worker asked a model, for jobs whose results it staged."""
+    """One worker's calls to models, for jobs whose results it staged."""
 
     asked: int = 0
     failed: int = 0
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that got no model's answer because something failed or its model was too slow."""
+    """A job that got no model's answer because of a failure or a slow model."""
 
     id: str
     kind: str
     owner: str
-    tick: int  # that enqueued it
-    ended: int  # the tick that ended it
+    tick: int  # of its request
+    ended: int  # tick of its end
     failure: str  # class of the failure: the model's, or late, dead or too_slow
     attempts: int
     why: str = ""  # the empty retry pool that prevented another attempt
@@ -69,15 +69,15 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     minute: int  # game time of the last tick, total minutes
     kinds: dict[str, KindTally]
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
-    owners: dict[str, Cost]  # those that spent most
+    owners: dict[str, Cost]  # owners that spent most
     failures: dict[str, int]  # class -> jobs, except those whose model was too slow to call
     failed: tuple[Failed, ...]  # newest first
     workers: dict[str, WorkerCalls] = {}
-    late_by_host: int = 0  # late jobs to which a host that caught up left too little real time
+    late_by_host: int = 0  # late jobs to which the host gave too little real time while it caught up
 
 
 def recent_ticks(store: RunStore, run: str, limits: LimitTable, count: int) -> Recent:
-    """Return figures of the newest `count` ticks of a run, or of as many as the ledger holds."""
+    """Return the figures of a run's newest `count` ticks, or of as many as the ledger holds."""
     return tally(newest_lines(store, count), run, limits)
 
 
@@ -87,7 +87,10 @@ def newest_lines(store: RunStore, count: int) -> list[LineOutline]:
 
 
 def lines_by_model(lines: Sequence[LineOutline], jobs: int) -> int:
-    """Return in how many of the newest lines so many jobs ended as their model let them; all, if fewer did."""
+    """Return how many of the newest lines are needed to find so many jobs whose end depended on the model.
+
+    If there are fewer such jobs, return the number of all lines.
+    """
     count = 0
     for back, line in enumerate(reversed(lines), 1):
         ends = zip(line.core.ended, line.notes.ended, strict=True)
@@ -98,7 +101,11 @@ def lines_by_model(lines: Sequence[LineOutline], jobs: int) -> int:
 
 
 def tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent:
-    """Return figures of these lines of a run's journal, oldest first."""
+    """Return the figures of these lines of a run's journal.
+
+    Args:
+        lines: oldest first.
+    """
     kinds: dict[str, KindTally] = {}
     refused: Counter[str] = Counter()
     failures: Counter[str] = Counter()
@@ -129,7 +136,7 @@ def tally(lines: Iterable[LineOutline], run: str, limits: LimitTable) -> Recent:
             if note.tries:
                 calls = workers.setdefault(note.worker, WorkerCalls())
                 calls.asked += len(note.tries)
-                calls.failed += sum(bool(one.failure) for one in note.tries)
+                calls.failed += sum(bool(attempt.failure) for attempt in note.tries)
             if ended.reason != "none":
                 kind.reasons[ended.reason] += 1
             if note.refusal:

@@ -1,6 +1,6 @@
-"""Problems of a Redis that answers but cannot serve runs: it refuses or delays writes, is full, or is slow.
+"""Find the problems of a Redis that cannot serve runs: it is silent, refuses or delays writes, is full, or is slow.
 
-For a cluster, these are the problems of any of its servers.
+In a cluster, a problem of any server counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from cogitate.scheduler.ledger.connect import PATIENCE, SILENT, impatient, key_on_each, servers_of
 
 SLOW = 0.05  # seconds per round trip at which users notice the delay
-PROBE = "cogitate:probe"  # never exists, nor a key that begins so: SETRANGE with an empty value creates no key
+PROBE = "cogitate:probe"  # begins keys that never exist: SETRANGE with an empty value creates none
 
 FULL = "is full and refuses writes: raise maxmemory, delete finished runs, or set journal_keep"
 _REFUSALS = {
@@ -28,9 +28,9 @@ _REFUSALS = {
 
 
 def redis_problems(client: Redis) -> list[str]:
-    """Return the problems of a server, each as a predicate to follow its name. Change nothing.
+    """Return the problems of a server, each as a predicate that follows its name. Change nothing.
 
-    Takes a few times `PATIENCE` at most, regardless of the client's timeout.
+    This takes at most a few times `PATIENCE`, regardless of the client's timeout.
     """
     with impatient(client, PATIENCE) as probing:
         try:
@@ -39,12 +39,12 @@ def redis_problems(client: Redis) -> list[str]:
             return [f"does not answer within {PATIENCE:g} s: {SILENT}"]
         except RedisError as error:
             return [format_error(error)]
-        found = [f"is slow: {1000 * usual:,.0f} ms a round trip"] if usual > SLOW else []
-        return [*found, *filter(None, [refused_writes(probing)])]
+        problems = [f"is slow: {1000 * usual:,.0f} ms a round trip"] if usual > SLOW else []
+        return [*problems, *filter(None, [refused_writes(probing)])]
 
 
 def _round_trip(server: Redis) -> float:
-    """Return the usual seconds of a round trip."""
+    """Return the median seconds of a round trip."""
     took = []
     for _ in range(3):
         began = time.perf_counter()
@@ -54,9 +54,9 @@ def _round_trip(server: Redis) -> float:
 
 
 def refused_writes(client: Redis) -> str:
-    """Return why a server that answers refuses writes, or "" if it accepts them. Change nothing.
+    """Return why a server that answers refuses writes; "" if it accepts them. Change nothing.
 
-    If this user lacks the permission to try, decide by what the server reports about its disk and memory.
+    If this user may not try a write, the server's report about its disk and memory decides.
     """
     try:
         for ledger, key in key_on_each(client, PROBE):
@@ -85,7 +85,7 @@ def _full_or_failed(client: Redis) -> str:
 
 
 def format_error(error: RedisError) -> str:
-    """Describe an error of a server as a predicate to follow the server's name."""
+    """Describe a server's error as a predicate that follows the server's name."""
     if isinstance(error, OutOfMemoryError):
         return FULL
     if isinstance(error, ReadOnlyError):

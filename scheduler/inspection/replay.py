@@ -1,7 +1,7 @@
-"""Replay: rebuild every stream of a run from its journal alone, without calling a model, and compare.
+"""Replay a run: rebuild every stream from its journal alone, without calling a model, and compare it with the ledger.
 
-Each line's chain and digest are verified as it is read. The rebuilt streams are written to an empty database the way a
-run would write them, and then every key of the two databases is compared.
+The replay verifies each line's chain and digest, writes the rebuilt streams to an empty database as a run would, and
+then compares every key of the two databases.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Replayed(NamedTuple):
     chain: str
     owners: int
     entries: int
-    first: int  # tick; above 1 if a checkpoint stood in for the trimmed lines before it
+    first: int  # tick; above 1 if a checkpoint replaced the trimmed lines before it
 
 
 def replay(client: Redis, run: str, into: Redis, exported: ExportedJournal | None = None) -> Replayed:
-    """Rebuild a run's streams in an empty database, and compare them with those of the run.
+    """Rebuild a run's streams in an empty database, and compare them with the run's.
 
-    A trimmed journal is replayed from tick 1 if `exported` has the removed lines, otherwise from its first checkpoint.
-    The streams are compared with every later checkpoint too.
+    The replay of a trimmed journal begins at tick 1 if `exported` has the removed lines, otherwise at its first
+    checkpoint. It also compares the streams with every later checkpoint.
 
     Raises:
         RunMissing: if the run does not exist.

@@ -1,4 +1,4 @@
-"""A consistent snapshot of all accounts of a run, taken while its workers continue."""
+"""Take a consistent snapshot of all accounts of a run while its workers continue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cogitate.scheduler.engine.engine import HASHES
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.run_store import RunStore
 
-TRIES = 50  # reads before giving up on a run that advances during each of them
+TRIES = 50  # reads before a reader gives up on a run that advances during each of them
 
 
 class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,15 +25,15 @@ class AccountsSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     chain: str
     lines: int  # of the journal
-    trimmed: int  # its lines up to this tick were removed
-    checkpoints: set[str]  # ticks of the journal's checkpoints, including one being written
+    trimmed: int  # last tick whose line was removed
+    checkpoints: set[str]  # ticks of the journal's checkpoints, including an unfinished one
     jobs: dict[str, dict[bytes, bytes]]  # open jobs by key; an empty dict is a missing record
     unclaimed: set[str]
     staged: set[str]
     due: dict[str, set[str]]  # due tick -> jobs, for the due ticks of the open jobs
-    waiting: dict[str, int]  # due tick -> admitted jobs without a result so far
-    attempts: dict[str, dict[str, Any]]  # by token: those whose usage has not arrived
-    lost: dict[str, dict[str, Any]]  # by token: abandoned, charged in full until their usage arrives
+    waiting: dict[str, int]  # due tick -> admitted jobs without a result
+    attempts: dict[str, dict[str, Any]]  # by token: attempts whose usage has not arrived
+    lost: dict[str, dict[str, Any]]  # by token: lost attempts, charged in full until their usage arrives
     open: dict[int, int]  # enqueue tick -> open jobs and attempts that name its windows
     windows: set[str]
     accounts: Accounts
@@ -54,7 +54,7 @@ def take_snapshot(store: RunStore) -> AccountsSnapshot:
         jobs, windows, state, unclaimed, staged, waiting, attempts, lost, lines, *rest = store.read_at_once(read)
         checkpoints, opens, view, *rest = rest
         if (_members(jobs), _members(windows)) != (listed, named):
-            continue  # the run advanced in between
+            continue  # the run advanced between the reads
         hashes, records = rest[: len(HASHES)], rest[len(HASHES) :]
         if state[0] is None:
             raise RunMissing("the run was deleted meanwhile")

@@ -1,4 +1,4 @@
-"""One owner's memory read back from the ledger, as of now or of an earlier tick, for inspecting a run."""
+"""Read one owner's memory back from the ledger, current or at an earlier tick, to inspect a run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from cogitate.scheduler.ledger.streams import load_streams
 
 @dataclass(frozen=True, kw_only=True)
 class StoredMemory:
-    """An owner's stream at the end of a tick, including archived but not deleted entries.
+    """An owner's stream at the end of a tick, with archived but without deleted entries.
 
-    Only entries are as of that tick: marks and the head are current.
+    Only the entries are those of that tick; marks and the head are current.
     """
 
     run: str
@@ -40,7 +40,7 @@ class StoredMemory:
 
     @cached_property
     def view(self) -> MemoryView:
-        """Return the view of the owner's memory that a host has."""
+        """Return the view that a host has of the owner's memory."""
         names = self.facts.world().display_names
         present = Present(self.minute, self.facts.clock, names, self.facts.profile)
         return MemoryView(self.owner, lambda: self.stream, lambda: present)
@@ -54,11 +54,11 @@ class StoredMemory:
         return [e for e in self.stream.entries.values() if e.minute >= (since or 0) and wanted.admits(e)]
 
     def salience(self, choice: ProfileChoice) -> dict[int, Scored]:
-        """Return the retrieval score of each live entry for an empty query, with its parts, by number."""
+        """Return the retrieval score of each live entry for an empty query, with its components, by number."""
         live = self.stream.live()
         everything = replace(profile_of(choice), distinct=False, diversity=0.0)
-        found = retrieve(live, Query(minute=self.minute, limit=len(live)), everything)
-        return {one.entry.number: one for one in found}
+        scores = retrieve(live, Query(minute=self.minute, limit=len(live)), everything)
+        return {scored.entry.number: scored for scored in scores}
 
 
 def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) -> StoredMemory:
@@ -84,7 +84,7 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
     at = now if tick is None else tick
     stream = load_streams(store, [owner])[owner]
     left_out = tuple(unreadable([stream]))
-    leave_out(stream, (one.number for one in left_out), at)
+    leave_out(stream, (entry.number for entry in left_out), at)
     return StoredMemory(
         run=run,
         owner=owner,
@@ -98,7 +98,7 @@ def read_memory(client: Redis, run: str, owner: str, tick: int | None = None) ->
 
 
 def _as_of(stream: Stream, tick: int) -> Stream:
-    """Return the stream as it was at the end of a tick, as far as it can be reconstructed."""
+    """Return a stream with the entries that it had at the end of a tick and still has."""
     return Stream(
         stream.owner,
         entries=[as_known(entry, tick) for entry in stream.entries.values() if entry.tick <= tick],

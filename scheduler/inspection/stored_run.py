@@ -1,8 +1,8 @@
-"""A run's facts, its limits with what they refused, and the usage that no tick has journalled.
+"""Read a run's facts, its limits with their refusals, and the usage that no tick has journalled.
 
-A host journals what an attempt used at the tick after it is reported. What is reported after the last tick stays in the
-ledger, and readers add it to the charges in the journal. While a host may still commit a tick nothing is added, since
-it would be counted twice.
+A host journals an attempt's usage at the tick after its report. Usage that is reported after the last tick stays in the
+ledger, and readers add it to the journal's charges. While a host may still commit a tick, they add nothing, because the
+usage would count twice.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GAME_TIME = re.compile(r"day (\d{1,6}),? (\d{1,2}):(\d{2})")
 
 
 def kept_facts(store: RunStore) -> Facts:
-    """Return the newest constants of a run; those of a usual run if it is deleted meanwhile."""
+    """Return the newest constants of a run; the defaults if the run has just been deleted."""
     kept = {int(version): raw for version, raw in store.mapping("facts").items()}
     return _FACTS.decode(kept[max(kept)]) if kept else Facts()
 
@@ -48,7 +48,7 @@ def clock_of(store: RunStore) -> Clock:
 
 
 def tick_at(store: RunStore, at: str) -> int:
-    """Return the tick of a run that a user names; see `tick_named`."""
+    """Return the tick that a user names; see `tick_named`."""
     return tick_named(at, kept_facts(store))
 
 
@@ -56,14 +56,14 @@ def tick_named(at: str, facts: Facts) -> int:
     """Return the tick that a user names: a number such as "720", or a game time such as "day 2 12:00".
 
     Raises:
-        InputError: when it is neither, or before the run's first tick.
+        InputError: if it is neither, or before the run's first tick.
     """
     if at.isascii() and at.isdigit() and len(at) < 16:
         return int(at)
-    found = _GAME_TIME.fullmatch(at.strip())
-    if found is None:
+    match = _GAME_TIME.fullmatch(at.strip())
+    if match is None:
         raise InputError(f"the time is {quoted(at)}: give a tick such as 720, or a game time such as 'day 2 12:00'")
-    day, hour, minute = map(int, found.groups())
+    day, hour, minute = map(int, match.groups())
     tick = facts.clock.ticks_until((day - 1) * DAY + hour * 60 + minute - facts.start_minute)
     if tick < 1:
         raise InputError(f"the time is {quoted(at)}, which is before the first tick of the run")
@@ -71,7 +71,7 @@ def tick_named(at: str, facts: Facts) -> int:
 
 
 class Unjournalled(NamedTuple):
-    """Charges that no tick has journalled, shaped like the notes of a line."""
+    """Charges that no tick has journalled, with the field names of a line's notes."""
 
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
@@ -95,13 +95,13 @@ def unjournalled(store: RunStore) -> Unjournalled:
     retried = read_retries(_flat(retries), unreadable)
     UnreadableLog().warn(unreadable)
     return Unjournalled(
-        tuple(Correction(key=one.key, usage=one.usage, saved=one.saved, at=one.at) for one in learned),
-        tuple(Retried(one.key, one.used) for one in retried if one.key.text().encode() not in jobs),
+        tuple(Correction(key=job.key, usage=job.usage, saved=job.saved, at=job.at) for job in learned),
+        tuple(Retried(attempt.key, attempt.used) for attempt in retried if attempt.key.text().encode() not in jobs),
     )
 
 
-def _flat(found: Mapping[bytes, bytes]) -> list[bytes]:
-    return [part for pair in found.items() for part in pair]
+def _flat(fields: Mapping[bytes, bytes]) -> list[bytes]:
+    return [part for pair in fields.items() for part in pair]
 
 
 def limits_of(store: RunStore) -> LimitHistory:
@@ -109,37 +109,37 @@ def limits_of(store: RunStore) -> LimitHistory:
     return LimitHistory(_kept_limits(store.state_field("settings")), read_steering(store).limits)
 
 
-@lru_cache(maxsize=8)  # a watched run is read at every tick, and building settings takes milliseconds
+@lru_cache(maxsize=8)  # watchers read a run at every tick, and creating settings takes milliseconds
 def _kept_limits(settings: bytes) -> LimitTable:
-    """Return the limits that a run was created with."""
+    """Return the limits of a run at its creation."""
     return kept_settings(settings).limit_table()
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """The requests that one limit refused while it had one value."""
 
-    limit: str  # as in the settings
-    value: int | None  # None: unknown, since the lines of the refusals were trimmed after a change of limits
+    limit: str  # named as in the settings
+    value: int | None  # None: unknown, because the lines were trimmed after a change of limits
     for_retries: int  # part of the value
     requests: int
-    reserves: int  # the least that a job of a refused kind has reserved of the limit last; 0: unknown
+    reserves: int  # the smallest latest reservation of a refused kind's job, in the limit's unit; 0: unknown
 
 
 class Refusals:
-    """The refusals in the lines of a journal.
+    """Counts the refusals in the lines of a journal.
 
     Args:
-        trimmed: the requests that each cell refused in trimmed lines.
+        trimmed: number of requests that each cell refused in trimmed lines.
     """
 
     def __init__(self, trimmed: Mapping[str, int]) -> None:
         self._trimmed = trimmed
         self._counts: dict[tuple[str, int | None], Counter[str]] = {}  # cell, value -> kind -> requests
-        self._reserved: dict[str, Cost] = {}  # kind -> by its newest job that asks a model
+        self._reserved: dict[str, Cost] = {}  # kind -> reservation of its newest job that asks a model
 
     def add(self, line: ReadLine, limits: LimitHistory) -> None:
         """Count the refusals of the next tick."""
-        self._reserved |= {one.key.kind: one.reserved for one in line.notes.opened if one.reserved != Cost()}
+        self._reserved |= {job.key.kind: job.reserved for job in line.notes.opened if job.reserved != Cost()}
         for decided in line.core.decided:
             if decided.refused and reason_of(decided.refused) == "denied":
                 window, space, rest = decided.refused.partition(" ")
@@ -148,20 +148,20 @@ class Refusals:
                 self._counts.setdefault((cell, value), Counter())[decided.key.kind] += 1
 
     def told(self, limits: LimitHistory, pools: Pools) -> list[Refusal]:
-        """Return them by limit and value."""
-        found: dict[tuple[str, int | None], Counter[str]] = {}
+        """Return the refusals by limit and value."""
+        counts: dict[tuple[str, int | None], Counter[str]] = {}
         for cell, count in self._trimmed.items():
             if reason_of(cell) == "denied":
                 value = None if limits.changes else _value(limits.now, cell)
-                found.setdefault((limit_name(limits.ever, cell), value), Counter())[""] += count
+                counts.setdefault((limit_name(limits.ever, cell), value), Counter())[""] += count
         for (cell, value), kinds in self._counts.items():
-            found.setdefault((limit_name(limits.ever, cell), value), Counter()).update(kinds)
-        told = []
-        for (name, value), kinds in sorted(found.items(), key=lambda one: (one[0][0], one[0][1] or 0)):
-            unit = cast(LimitUnit, name.rpartition(".")[2])  # without a value of any unit
+            counts.setdefault((limit_name(limits.ever, cell), value), Counter()).update(kinds)
+        refusals = []
+        for (name, value), kinds in sorted(counts.items(), key=lambda item: (item[0][0], item[0][1] or 0)):
+            unit = cast(LimitUnit, name.rpartition(".")[2])  # no unit if another reason refused
             costs = [amounts(self._reserved.get(kind, Cost())) for kind in kinds]
             reserves = [cost[UNITS.index(unit)] for cost in costs] if unit in UNITS else []
-            told.append(
+            refusals.append(
                 Refusal(
                     limit=name,
                     value=value,
@@ -170,13 +170,13 @@ class Refusals:
                     reserves=min(filter(None, reserves), default=0),
                 )
             )
-        return told
+        return refusals
 
 
 def limit_name(limits: LimitTable, cell: str) -> str:
-    """Return the limit behind a refusing cell such as "day:3 kind:reflect calls", or the wildcard limit that applies.
+    """Return the limit of a refusing cell such as "day:3 kind:reflect calls": the exact one, or a wildcard.
 
-    A refusal for another reason, such as a drained run or an unreachable ledger, is returned unchanged.
+    Another reason for a refusal, such as a draining run or an unreachable ledger, is returned unchanged.
     """
     if " " not in cell:
         return cell
@@ -191,4 +191,4 @@ def limit_name(limits: LimitTable, cell: str) -> str:
 def _value(limits: LimitTable, cell: str) -> int | None:
     period, _, rest = cell.partition(" ")
     scope, _, unit = rest.rpartition(" ")
-    return limits.limit_of(period, scope, cast(LimitUnit, unit))  # None for another reason, which names no unit
+    return limits.limit_of(period, scope, cast(LimitUnit, unit))  # None for other reasons, which name no unit

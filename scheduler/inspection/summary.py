@@ -1,4 +1,4 @@
-"""A run's figures, read from the ledger and the journal, for the command line and for programs."""
+"""Summarise a run from the ledger and the whole journal, for the command line and for programs."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ from cogitate.tasks.registry import is_kind, kind_of
 
 
 class SlowKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind with jobs that skipped the model because its answer would have come too late."""
+    """A kind with jobs that skipped the model because its answer would have been late."""
 
     kind: str
     jobs: int  # that skipped the model
     model: str  # the last option of its jobs
-    ticks: int  # within which nearly every answer that the run remembers came, late ones included
+    ticks: int  # within which nearly all remembered answers arrived, late ones included
     most: int  # ticks that a job of the kind may wait
     tick_rate: float | None  # ticks per second; None: unknown
 
 
 def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int]) -> list[SlowKind]:
-    """Return the kinds whose model is too slow, those with most such jobs first.
+    """Return the kinds whose model is too slow, in descending order of the number of jobs.
 
-    Omits kinds that this process does not know, and kinds without an answer so far.
+    It omits kinds that this process does not know, and kinds without an answer so far.
 
     Args:
         settings: the run's stored settings.
@@ -64,19 +64,18 @@ def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int])
     counts = sorted(((count, name) for name, count in too_slow.items() if count and is_kind(name)), reverse=True)
     if not counts:
         return []
-    known = Latencies()
-    known.load(store, ())
-    found = []
+    latencies = Latencies()
+    latencies.load(store, ())
+    tick_rate = latencies.prior.tick_rate
+    slow = []
     for count, name in counts:
         model = settings.tier_models(name)["routine"]
-        bounds, ticks = adaptive_bounds(kind_of(name), settings), known.nearly_all_within(name, model)
+        bounds, ticks = adaptive_bounds(kind_of(name), settings), latencies.nearly_all_within(name, model)
         if bounds is not None and ticks is not None:
-            found.append(
-                SlowKind(
-                    kind=name, jobs=count, model=model, ticks=ticks, most=bounds.most, tick_rate=known.prior.tick_rate
-                )
+            slow.append(
+                SlowKind(kind=name, jobs=count, model=model, ticks=ticks, most=bounds.most, tick_rate=tick_rate)
             )
-    return found
+    return slow
 
 
 class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +83,7 @@ class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
 
     endpoint: str  # "" if the run does not know the model
     model: str
-    failure: str  # its class
+    failure: str  # class of the failure
     because: str  # for "breaker_open": class of the failure that opened it
     first: int  # tick
     first_minute: int
@@ -98,42 +97,42 @@ class ShortfallLine(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.kinds.values())
 
 
-MOST_REQUESTS = 5  # of operators, in a summary
+MOST_REQUESTS = 5  # operators' requests in a summary
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of a run: its progress, jobs, spending and memories."""
 
     run: str
-    status: str  # as its host left it
-    host: str  # the last to hold it: machine and process id
+    status: str  # that its host set last
+    host: str  # the last host that held it: machine and process id
     held: bool  # whether that host appears to be running it
     tick: int
-    trimmed: int  # journal lines up to this tick are no longer in the ledger; 0: the journal is complete
+    trimmed: int  # last tick whose line is no longer in the ledger; 0: the journal is complete
     minute: int
-    clock: Clock  # by which texts name its times
+    clock: Clock  # by which texts name times
     agents: int
     digest: str
     chain: str
     jobs: dict[str, dict[str, dict[str, int]]]  # kind -> decision, end, source, reason -> value -> count
-    open: dict[str, int]  # kind -> jobs that are due later, those left to the heuristic included
+    open: dict[str, int]  # kind -> open jobs, including those left to the heuristic
     batched: int  # requests that wait for a batch file or are in one
     figures: dict[str, dict[str, dict[str, int]]]  # of the engine's parts, by name: kind -> end -> count
     shortfalls: list[ShortfallLine]  # jobs that no model answered, by endpoint and class of failure
     slow_kinds: list[SlowKind]  # kinds whose model was too slow to call for some of their jobs
     refused: dict[str, int]  # limit, named as in the settings -> requests that it refused
-    refusals: list[Refusal]  # the same, of the budget or the run's mode, by the value that the limit had
+    refusals: list[Refusal]  # refusals by the budget or the run's mode, by limit and its value at the time
     limits: list[LimitInForce]
     prices: tuple[ModelPrice, ...]  # of the models that it may call; empty if it uses heuristics only
-    service_tiers: dict[str, int]  # that answered, as endpoints report them -> results of jobs
-    discount: int  # micro-dollars more that the standard service tier would have cost
-    headrooms: dict[str, int]  # model -> tokens for its reasoning that admission adds to each answer, as it learned
+    service_tiers: dict[str, int]  # tier that answered, as endpoints report it -> results of jobs
+    discount: int  # micro-dollars saved against the standard service tier
+    headrooms: dict[str, int]  # model -> learned tokens for reasoning that admission adds to each answer
     budget: list[BudgetLine]
-    values: ValueState  # what it has learned of the value of its calls
+    values: ValueState  # learned estimates of the value of its calls
     memories: dict[str, dict[str, int]]  # type -> live, archived
     warnings: dict[str, int]
     steering: SteeringVitals
-    requests: list[SteeringStep]  # the newest of operators, newest first
+    requests: list[SteeringStep]  # operators' newest requests, newest first
 
     @property
     def state(self) -> str:
@@ -142,7 +141,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spent(self) -> Cost:
-        """Return the spending of all its jobs so far."""
+        """Return the spending of all jobs so far."""
         return spent_of(self.budget)
 
     @property
@@ -152,7 +151,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunReader:
-    """A reader of a run's figures that reads only the new ticks of the journal each time."""
+    """Reads a run's figures; each read after the first reads only the new lines of the journal."""
 
     def __init__(self, client: Redis, run: str) -> None:
         self._run = run
@@ -232,7 +231,7 @@ class RunReader:
         )
 
 
-def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list[ShortfallLine]:
+def lines_of_shortfalls(shortfalls: Shortfalls, endpoints: Mapping[str, str]) -> list[ShortfallLine]:
     """Return shortfalls with their endpoints, earliest first.
 
     Args:
@@ -240,10 +239,10 @@ def lines_of_shortfalls(found: Shortfalls, endpoints: Mapping[str, str]) -> list
     """
     lines = [
         ShortfallLine(
-            endpoint=endpoints.get(one.model, ""),
-            **msgspec.structs.asdict(one) | {"kinds": dict(sorted(one.kinds.items()))},
+            endpoint=endpoints.get(shortfall.model, ""),
+            **msgspec.structs.asdict(shortfall) | {"kinds": dict(sorted(shortfall.kinds.items()))},
         )
-        for one in found.values()
+        for shortfall in shortfalls.values()
     ]
     return sorted(lines, key=lambda line: (line.first, line.endpoint, line.model, line.failure, line.because))
 
@@ -255,12 +254,12 @@ def totals_at_base(store: RunStore) -> RunTotals:
 
 
 def summarise_run(client: Redis, run: str) -> RunSummary:
-    """Return a run's figures from all lines of the journal in the ledger."""
+    """Return a run's figures, from all lines of the journal in the ledger."""
     return RunReader(client, run).read()
 
 
 def usage_by_owner(client: Redis, run: str) -> dict[str, Cost]:
-    """Return the known spending of each owner's jobs over all their attempts."""
+    """Return the known spending of each owner's jobs, over all attempts."""
     store = RunStore.open(client, run)
     totals = totals_at_base(store)
     for line in read_journal(store, totals.tick + 1, store.tick()):

@@ -1,8 +1,8 @@
 """Live figures of a run: its budget with a forecast, its open jobs, and its steering.
 
-Reads the run's state, its windows, its open jobs and the newest lines of its journal, so it can be polled every second
-or two however long the run is; `cogitate.scheduler.inspection.summary` reads the whole journal instead and returns the
-same budget lines. No text of a memory and no prompt is read.
+They come from the run's state, its windows, its open jobs and the newest lines of its journal, so a screen may poll
+them every second or two however long the run is. `cogitate.scheduler.inspection.summary` reads the whole journal and
+returns the same budget lines. Neither texts of memories nor prompts are read.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class SteeringVitals(msgspec.Struct, frozen=True, kw_only=True):
     """The steering of a run. The cadence is that of reflections, the only jobs that are throttled."""
 
     mode: str  # running, paused, draining, drained or cancelled, as operators requested
-    asked: int  # operators' requests that no tick has applied yet
+    asked: int  # operators' requests that wait for a tick
     cadence: float  # share of the usual one
     interval: int | None  # game minutes between two reflections of an agent; None: reflection is stopped
     usual: int  # the same without throttling
-    by: str  # what sets it: controller, pinned (by an operator), or settings (the controller is off)
+    by: str  # what sets the cadence: controller, pinned (by an operator), or settings (the controller is off)
     causes: dict[str, int]  # pressure in the controller's last interval, in percent: late, failed, budget
-    pressing: tuple[str, ...]  # the causes that slow it down
-    waiting: int  # owners that are due and may not reflect yet
-    postponed: int  # postponements so far in the run
-    lag: int  # ticks that a paced host is behind its schedule
-    host_ms: float | None  # spent by the host in the last tick, excluding waiting and the world's turn; None: not kept
+    pressing: tuple[str, ...]  # the causes that slow the cadence
+    waiting: int  # owners that are due but may not reflect yet
+    postponed: int  # postponements in the run so far
+    lag: int  # ticks by which a paced host is behind its schedule
+    host_ms: float | None  # host's time for the last tick without waiting and the world's turn; None: not recorded
 
 
 def steering_of(store: RunStore) -> SteeringVitals:
@@ -91,43 +91,43 @@ class SteeringStep(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     control: Control
     by: str  # the operator; "": unknown
-    reason: str = ""  # why the operator asked
+    reason: str = ""  # the operator's reason
     state: Literal["waits", "applied", "refused"]
-    tick: int = 0  # at which it took effect or was refused
+    tick: int = 0  # at which the host applied or refused it
     minute: int = 0  # game time of that tick, total minutes
-    refused: str = ""  # why
+    refused: str = ""  # why the host refused it
     job: str = ""  # for a retry: the key of the new job
-    called_off: str = ""  # for a request to cancel jobs: what has become of them
+    called_off: str = ""  # for a request to cancel jobs: the outcome
 
 
 def steering_history(store: RunStore, tick: int, minute: int) -> list[SteeringStep]:
-    """Return operators' requests, newest first; the host keeps its newest 200 answers."""
+    """Return operators' requests, newest first; the run stores the newest 200 answers."""
     kept = store.field("state", "settings")
     clock = kept_settings(kept).game_clock() if kept is not None else Clock()
-    found = []
+    steps = []
     for raw in store.items("answers"):
         try:
-            one = _ANSWER.decode(raw)
+            answer = _ANSWER.decode(raw)
         except msgspec.DecodeError:
             continue
-        found.append(
+        steps.append(
             SteeringStep(
-                id=one.id,
-                control=one.control,
-                by=one.by,
-                reason=one.reason,
-                state="refused" if one.refused else "applied",
-                tick=one.tick,
-                minute=minute - clock.minutes(tick - one.tick),
-                refused=one.refused,
-                job=one.job,
-                called_off=one.called_off.text() if one.called_off is not None else "",
+                id=answer.id,
+                control=answer.control,
+                by=answer.by,
+                reason=answer.reason,
+                state="refused" if answer.refused else "applied",
+                tick=answer.tick,
+                minute=minute - clock.minutes(tick - answer.tick),
+                refused=answer.refused,
+                job=answer.job,
+                called_off=answer.called_off.text() if answer.called_off is not None else "",
             )
         )
     for item in read_asked(store.items("controls")):
         if item is not None:
-            found.append(SteeringStep(id=item.id, control=item.control, by=item.by, reason=item.reason, state="waits"))
-    return found[::-1]
+            steps.append(SteeringStep(id=item.id, control=item.control, by=item.by, reason=item.reason, state="waits"))
+    return steps[::-1]
 
 
 RECENT = 240  # ticks
@@ -138,7 +138,7 @@ class RunHead(msgspec.Struct, frozen=True):
     """A run with its status, and whether a host holds it."""
 
     run: str
-    status: str  # running, paused, finished, stopped, cancelled; unreadable: its data in the ledger is malformed
+    status: str  # running, paused, finished, stopped, cancelled; unreadable: the ledger has malformed data
     held: bool  # whether a host appears to be running it
 
     @property
@@ -171,15 +171,15 @@ class OpenKind(msgspec.Struct, kw_only=True):
     waiting: int = 0  # for a worker
     running: int = 0
     batched: int = 0  # in a batch file, or waiting for one
-    staged: int = 0  # done; the result is applied when due
-    dead: int = 0  # abandoned; the heuristic is applied when due
-    held: int = 0  # refused by the budget; the heuristic is applied when due
+    staged: int = 0  # done; the result applies at the due tick
+    dead: int = 0  # given up; the heuristic applies at the due tick
+    held: int = 0  # without a model; the heuristic applies at the due tick
     oldest: str = ""  # id of the job that has been waiting or running longest
     age: int = 0  # ticks since that job was enqueued
 
 
 class WorkerBeat(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker process as seen in the run's ledger."""
+    """A worker process, as the run's ledger shows it."""
 
     worker: str
     beats: int  # heartbeats so far; a worker sends them only while it runs a job
@@ -208,7 +208,7 @@ def run_heads(client: Redis) -> list[RunHead]:
             status = store.field("state", "status")
             held = host_of(store) is not None
         except (RunMissing, NewerSchema, OlderSchema):
-            continue  # deleted since, or written by another version
+            continue  # just deleted, or written by another version
         except (RunUnreadable, ValueError, RecursionError):
             status, held = UNREADABLE.encode(), False
         heads.append(RunHead(run, (status or b"").decode(), held))
@@ -254,7 +254,7 @@ def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
     jobs, batched = store.open_jobs("state", "token"), set(store.fields("batched"))
     kinds: dict[str, OpenKind] = {}
     for text, (state, token) in jobs.items():
-        if state is None:  # it has ended meanwhile
+        if state is None:  # the job ended between the reads
             continue
         key = JobKey.parse(text)
         kind = kinds.setdefault(key.kind, OpenKind())
@@ -269,7 +269,7 @@ def open_kinds(store: RunStore, run: str, tick: int) -> dict[str, OpenKind]:
 def _workers(store: RunStore) -> list[WorkerBeat]:
     beats = store.mapping("beats")
     attempts = store.values("attempts")
-    running = Counter(one["worker"] for raw in attempts if not (one := typed_json.decode(raw)).get("batched"))
+    running = Counter(attempt["worker"] for raw in attempts if not (attempt := typed_json.decode(raw)).get("batched"))
     return [
         WorkerBeat(worker=name, beats=count, running=running[name])
         for name, count in sorted((raw.decode(), int(count)) for raw, count in beats.items())

@@ -1,6 +1,6 @@
-"""The edge where a host's input enters: owners, places and requests are checked before anything is changed.
+"""Validate a host's input: owners, places and requests, before they change any state.
 
-Each check raises `InputError`, which names the value, its fault and what to give instead.
+Each check raises `InputError`, whose message names the value, its fault and a remedy.
 """
 
 from __future__ import annotations
@@ -31,21 +31,20 @@ from cogitate.tasks.kind import Kind
 from cogitate.tasks.meters import Meter
 
 MAX_OWNER = 200  # characters
-MAX_TOLD = 20_000  # characters of one part of a profile
+MAX_TOLD = 20_000  # characters of one field of a profile
 MAX_LOCATIONS = 10_000
 MAX_PARAMS = 20_000  # bytes of JSON
 MAX_DEPTH = 50  # levels of nesting
-MAX_NUMBERS = 10_000  # entries that a request may name
+MAX_NUMBERS = 10_000  # entries that a request may read
 MAX_PRIORITY = 1_000_000
 MAX_WEIGHT = 1_000
 MAX_WITHIN = 1_000_000  # ticks
 MAX_MINUTE = 1_000_000_000_000  # of game time, at tick 0: two million years
 MAX_INTEGER = 2**53 - 1  # the largest integer that every reader of JSON holds exactly
 _SCOPES = ("agent", "npc", "location", "group", "world")
-# In the name of an owner none of the characters may stand that steer a terminal, or turn or hide the text around them,
-# and no halves of characters. Texts may have those that their writing needs
-# (`cogitate.memory.language.hidden_characters`).
-_HIDDEN = re.compile(  # not the joiners U+200C and U+200D, which Persian, Hindi and emoji need
+# An owner's name must not contain terminal control characters, characters that reverse or hide the text around them, or
+# lone surrogates. Texts may contain those that their script needs (`cogitate.memory.language.hidden_characters`).
+_HIDDEN = re.compile(  # without the joiners U+200C and U+200D, which Persian, Hindi and emoji need
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
@@ -60,16 +59,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def as_read(what: object, value: object, wanted: type[T]) -> T:
-    """Return a value as the journal and the workers decode it, so that all processes hold the same value."""
+    """Return a value as the journal and the workers decode it, so all processes hold the same value."""
     try:
-        found: T = typed_json.decode(encode(value), wanted)
+        decoded: T = typed_json.decode(encode(value), wanted)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"{what}: {reason(error)}") from None  # the words of a library quote what was given
-    return found
+        raise InputError(f"{what}: {reason(error)}") from None  # the library's own message may quote the input
+    return decoded
 
 
 def _plain(value: object) -> object:
-    """Return the plain string or number in a value of a derived class, such as an enumeration."""
+    """Return the plain string or number of a value whose class derives from it, such as an enumeration."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -83,12 +82,12 @@ encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 def reason(error: BaseException) -> str:
-    """Return the message of an error in ASCII, shortened: logs and terminals cannot show a lone surrogate."""
+    """Return an error's message, shortened and in ASCII, because logs and terminals cannot show a lone surrogate."""
     return text_of(error, "ascii", "backslashreplace")[:_REASON]
 
 
 def depth(value: object) -> int:
-    """Return how deep JSON values are nested, measured level by level without recursion."""
+    """Return the depth of nested JSON values, computed without recursion."""
     depth, level = 0, [value]
     while level:
         depth += 1
@@ -105,10 +104,10 @@ def depth(value: object) -> int:
 
 
 def check_owner(owner: object) -> str:
-    """Return an owner's name: "<scope>:<name>", or "world".
+    """Return an owner's name after validating it: "<scope>:<name>", or "world".
 
-    A "}" ends the part of a key that names the run: in an owner's name it could make the key of a memory look like that
-    of a job, which workers may write.
+    A "}" ends the part of a key that names the run. In an owner's name it could turn the key of a memory into that of a
+    job, which workers may write.
     """
     if not isinstance(owner, str):
         raise InputError(f"{quoted(owner)} is not an owner: give a string such as 'agent:ada'")
@@ -150,7 +149,7 @@ def check_profile(owner: str, profile: object) -> Profile:
 
 
 def check_locations(locations: object) -> tuple[Location, ...]:
-    """Return the places that plans may name."""
+    """Return the places that plans may name, after validating them."""
     checked: dict[str, Location] = {}
     for number, location in enumerate(_listed("locations", locations, "Location(id=…, name=…)", MAX_LOCATIONS), 1):
         what = f"location {number}"
@@ -172,7 +171,7 @@ def check_locations(locations: object) -> tuple[Location, ...]:
 
 
 def check_request(request: Request, kinds: Iterable[str]) -> Request:
-    """Return a request that admission may decide on; its parameters are a copy."""
+    """Return a valid copy of a request for admission."""
     known = list(kinds)
     if not isinstance(request.kind, str) or request.kind not in known:
         raise InputError(f"there is no kind {quoted(request.kind)}; there are {', '.join(known)}")
@@ -180,7 +179,7 @@ def check_request(request: Request, kinds: Iterable[str]) -> Request:
 
 
 def check_request_of(kind: str, owner: str, request: Request, most: int = MAX_PARAMS) -> Request:
-    """Return a request for a job of this kind and owner, which are checked already, as `check_request` does."""
+    """Return a valid copy of a request, like `check_request`, for a kind and an owner that are already checked."""
     what = _Asked(kind, owner)
     checked = Request(
         kind=kind,
@@ -197,12 +196,12 @@ def check_request_of(kind: str, owner: str, request: Request, most: int = MAX_PA
 
 
 def check_within(ticks: object) -> int:
-    """Return the ticks within which a result is wanted; 0 for None."""
+    """Return the ticks within which a result is needed, after validating them; 0 for None."""
     return 0 if ticks is None else check_integer("within", ticks, 1, MAX_WITHIN)
 
 
 def check_params(request: Request, kind: Kind) -> None:
-    """Check that a kind takes the parameters that a host gives with a request."""
+    """Check that a kind accepts the parameters of a host's request."""
     if kind.params is None:
         return
     made = captured(typed_json.convert, request.params, kind.params)
@@ -217,14 +216,14 @@ def check_params(request: Request, kind: Kind) -> None:
 def _listed(what: str, values: object, of: str, most: int) -> tuple[object, ...]:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InputError(f"{what} are {quoted(values)}: give a list of {of}")
-    found = tuple(islice(values, most + 1))
-    if len(found) > most:
+    listed = tuple(islice(values, most + 1))
+    if len(listed) > most:
         raise InputError(f"{what} are more than {most:,}")
-    return found
+    return listed
 
 
 class _Asked(msgspec.Struct):
-    """The subject of an error, put into words only where there is one."""
+    """The subject of an error message, formatted only when an error occurs."""
 
     kind: str
     owner: str
@@ -242,22 +241,22 @@ def _integer(what: _Asked, name: str, value: object, least: int, most: int) -> i
 def _numbers(what: object, numbers: object) -> tuple[int, ...] | None:
     if numbers is None:
         return None
-    found = _listed(f"{what}: numbers", numbers, "entry numbers (1, 2, 3, …)", MAX_NUMBERS)
-    return tuple(check_integer(f"{what}: one of numbers", number, 1, MAX_INTEGER) for number in found)
+    listed = _listed(f"{what}: numbers", numbers, "entry numbers (1, 2, 3, …)", MAX_NUMBERS)
+    return tuple(check_integer(f"{what}: one of numbers", number, 1, MAX_INTEGER) for number in listed)
 
 
 def _reads(what: _Asked, reads: object) -> tuple[Reads, ...]:
     if type(reads) is tuple and not reads:
         return ()
-    found = _listed(f"{what}: reads", reads, "Reads(owner, upto)", MAX_NAMES)
-    return tuple(_one_read(f"{what}: one of reads", one) for one in found)
+    listed = _listed(f"{what}: reads", reads, "Reads(owner, upto)", MAX_NAMES)
+    return tuple(_one_read(f"{what}: one of reads", item) for item in listed)
 
 
-def _one_read(what: str, one: object) -> Reads:
-    if not isinstance(one, Reads):
-        raise InputError(f"{what} is {quoted(one)}: give a Reads(owner, upto)")
-    upto = check_integer(f"{what}: upto", one.upto, 0, MAX_INTEGER)
-    return Reads(check_owner(one.owner), upto, _numbers(what, one.numbers))
+def _one_read(what: str, read: object) -> Reads:
+    if not isinstance(read, Reads):
+        raise InputError(f"{what} is {quoted(read)}: give a Reads(owner, upto)")
+    upto = check_integer(f"{what}: upto", read.upto, 0, MAX_INTEGER)
+    return Reads(check_owner(read.owner), upto, _numbers(what, read.numbers))
 
 
 def _params(what: _Asked, params: object, most: int) -> dict[str, object]:
@@ -271,23 +270,23 @@ def _params(what: _Asked, params: object, most: int) -> dict[str, object]:
         raise InputError(f"{what}: params must be JSON values: {reason(error)}") from None
     if len(text) > most:
         raise InputError(f"{what}: params have {len(text):,} bytes, at most {most:,} fit")
-    found: dict[str, object] = json.loads(text)
-    if (deep := depth(found)) > MAX_DEPTH:
+    decoded: dict[str, object] = json.loads(text)
+    if (deep := depth(decoded)) > MAX_DEPTH:
         raise InputError(f"{what}: params are nested {deep} deep, at most {MAX_DEPTH}")
-    return found
+    return decoded
 
 
 def _as_json(value: object) -> object:
-    """Return a meter as the object that hosts in other languages send."""
+    """Return a meter as the JSON object that hosts in other languages send."""
     if isinstance(value, Meter):
         return msgspec.to_builtins(value)
     raise TypeError(f"an object of type {type(value).__name__} is not JSON")
 
 
 def near_owners(name: str, owners: Iterable[str]) -> list[str]:
-    """Return the owners whose name is nearly this one, the nearest first; with or without its scope, such as "agent:".
+    """Return the owners whose names resemble this one, the closest first.
 
-    A name that begins or ends an owner's name is near it as well.
+    The name may lack its scope, such as "agent:". A name that begins or ends an owner's name resembles it too.
     """
     known = sorted(owners)
     wanted = _bare(name)
@@ -297,13 +296,13 @@ def near_owners(name: str, owners: Iterable[str]) -> list[str]:
     close = get_close_matches(wanted, sorted(set(spelt.values())), _MOST_NEAR, cutoff=0.7)
     part = [own for own in spelt.values() if own.startswith(wanted) or own.endswith(wanted) or wanted.startswith(own)]
     same_scope = name.partition(":")[0] if ":" in name else ""
-    found = [owner for near in dict.fromkeys((*close, *part)) for owner in known if spelt[owner] == near]
-    found.sort(key=lambda owner: same_scope != owner.partition(":")[0] if same_scope else False)
-    return found[:_MOST_NEAR]
+    matching = [owner for near in dict.fromkeys((*close, *part)) for owner in known if spelt[owner] == near]
+    matching.sort(key=lambda owner: same_scope != owner.partition(":")[0] if same_scope else False)
+    return matching[:_MOST_NEAR]
 
 
 def owner_called(name: str, profiles: Mapping[str, Profile]) -> str:
-    """Return the only owner with this display name; "" where none or several have it."""
+    """Return the only owner with this display name; "" if none or several have it."""
     called = [owner for owner, profile in profiles.items() if profile.name == name]
     return called[0] if len(called) == 1 else ""
 

@@ -1,6 +1,6 @@
-"""The check of effects: those of kinds, models' answers and hosts pass it before a host commits them.
+"""Validate the effects of kinds, models' answers and hosts before a host commits them.
 
-Hosts, workers, replays and reports read a written effect again for as long as its run is kept. One unreadable effect
+Hosts, workers, replays and reports read a committed effect for as long as its run exists. A single unreadable effect
 would make the run unusable.
 """
 
@@ -46,8 +46,8 @@ from cogitate.scheduler.intake.checks import (
 )
 
 MAX_EFFECTS = 1_000  # of one job
-MAX_BYTES = 2_000_000  # of JSON, in all effects of one job
-MAX_SUMMARY = 400_000  # characters of a long-term summary; its owner's limit in tokens keeps it short
+MAX_BYTES = 2_000_000  # of JSON, for all effects of one job
+MAX_SUMMARY = 400_000  # characters of a long-term summary; the owner's token limit usually keeps it shorter
 MAX_NUMBERS = 100_000  # entries that one effect may name
 MAX_ITEMS = 200  # of a plan
 
@@ -57,49 +57,50 @@ _UNREADABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, Recur
 
 
 def check_effects(effects: object) -> tuple[Effect, ...]:
-    """Return effects as the journal and the workers decode them, so that all processes hold the same values."""
+    """Return effects as the journal and the workers decode them, so all processes hold the same values."""
     checked = captured(_as_read, effects)
     if type(checked) is not Raised:
         return checked
     if isinstance(checked.error, _Refusal):
         raise InputError(str(checked.error)) from checked.error.__cause__
-    raise InputError(f"{type(checked.error).__name__} was raised while the effects were checked")  # no text: memories
+    # Without the error's text, which may quote memories.
+    raise InputError(f"{type(checked.error).__name__} was raised while the effects were checked")
 
 
 class _Refusal(InputError):
-    """A refusal by this module; it stands apart from errors that a foreign value's own code raises."""
+    """A refusal by this module, as distinct from an error that a foreign value's own code raises."""
 
 
 def _as_read(effects: object) -> tuple[Effect, ...]:
-    """Return effects within their bounds as they will be read, without values of foreign classes."""
-    found: tuple[Any, ...]
+    """Return valid effects as readers will decode them, without values of foreign classes."""
+    items: tuple[Any, ...]
     if issubclass(type(effects), tuple):
-        found = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past the class's own iterator
+        items = tuple(tuple.__iter__(effects))  # type: ignore[arg-type]  # past the class's own iterator
     elif issubclass(type(effects), list):
-        found = tuple(list.__iter__(effects))  # type: ignore[arg-type]
+        items = tuple(list.__iter__(effects))  # type: ignore[arg-type]
     elif issubclass(type(effects), _CLASSES):
-        found = (effects,)  # one, without the comma of a tuple
+        items = (effects,)  # a single effect instead of a tuple
     else:
         raise _Refusal(f"{type(effects).__name__} is not a tuple of effects; an empty one changes nothing")
-    if not found:
+    if not items:
         return ()
-    if len(found) > MAX_EFFECTS:
-        raise _Refusal(f"there are {len(found)} effects, at most {MAX_EFFECTS} fit")
-    for index, effect in enumerate(found):
+    if len(items) > MAX_EFFECTS:
+        raise _Refusal(f"there are {len(items)} effects, at most {MAX_EFFECTS} fit")
+    for index, effect in enumerate(items):
         if not issubclass(type(effect), _CLASSES):
-            raise _Refusal(f"{_named(found, index)}: that is not an effect such as Append")
+            raise _Refusal(f"{_named(items, index)}: that is not an effect such as Append")
     try:
-        raw = encode(found)
+        raw = encode(items)
         checked = _EFFECTS.decode(raw)
     except _UNREADABLE as error:
-        raise _Refusal(_unreadable(found, error)) from None
+        raise _Refusal(_unreadable(items, error)) from None
     if len(raw) > MAX_BYTES:
         raise _Refusal(f"the effects have {len(raw)} bytes of JSON, at most {MAX_BYTES} fit")
-    for index, (given, read) in enumerate(zip(found, checked, strict=True)):
+    for index, (given, read) in enumerate(zip(items, checked, strict=True)):
         if isinstance(given, Tell) and isinstance(read, Tell) and read.data != given.data:  # JSON turns NaN into None
             wrong = _no_json(given.data)
             if wrong:
-                raise _Refusal(f"{_named(found, index)}: {wrong}")
+                raise _Refusal(f"{_named(items, index)}: {wrong}")
     check_bounds(checked)
     return checked
 
@@ -110,7 +111,7 @@ def check_effect(effect: Effect) -> Effect:
 
 
 def check_bounds(effects: tuple[Effect, ...]) -> None:
-    """Check the values of effects whose types are right, as those of a result that was decoded."""
+    """Check the values of effects whose types are known to be right, such as those of a decoded result."""
     for index, effect in enumerate(effects):
         if wrong := _wrong_owner(effect.owner) or _CHECKS[type(effect)](effect):
             raise _Refusal(f"{_named(effects, index)}: {wrong}")
@@ -124,7 +125,7 @@ def _named(effects: tuple[Any, ...], index: int) -> str:
 
 
 def _unreadable(effects: tuple[Any, ...], error: Exception) -> str:
-    """Return the name and the fault of the effect that fails alone too."""
+    """Return the name and the fault of the first unreadable effect."""
     for index, effect in enumerate(effects):
         try:
             typed_json.decode(encode(effect), Effect)
@@ -133,7 +134,7 @@ def _unreadable(effects: tuple[Any, ...], error: Exception) -> str:
     return reason(error)
 
 
-@lru_cache(maxsize=4_096)  # the same few owners recur
+@lru_cache(maxsize=4_096)  # the same owners recur
 def _wrong_owner(owner: str) -> str:
     try:
         check_owner(owner)
@@ -142,11 +143,11 @@ def _wrong_owner(owner: str) -> str:
     return ""
 
 
-# -- the fault in the values of each; "" without one ----------------------------------------
+# -- checks of values: each returns the fault, or "" -----------------------------------------
 
 
 def wrong_entry(entry: Entry) -> str:
-    """Return the fault in the values of an entry; "" without one."""
+    """Return the fault in the values of an entry; "" if it has none."""
     if not 0 <= entry.importance <= 10:
         return f"importance {entry.importance} is not from 1 to 10, or 0 for not rated"
     return (

@@ -1,4 +1,4 @@
-"""Observations: what an owner perceived, heard or was told, checked before it is remembered."""
+"""Validate observations and events, which report what an owner perceived, heard or was told."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cogitate.memory.routing.routing import Event
 from cogitate.scheduler.intake.checks import MAX_INTEGER, MAX_LABEL, MAX_NAMES, as_read, check_text, reason
 from cogitate.scheduler.intake.effects import wrong_entry
 
-EARLIEST = 30  # days before the tick, or ticks where these are longer; older memories belong into a profile
+EARLIEST = 30  # days before the tick, or ticks if they are longer; older memories belong into a profile
 
 
 def _no_bool(value: object) -> object:
@@ -58,20 +58,20 @@ class ObservationFields(BaseModel):
 
 
 class SeenFields(ObservationFields):
-    """The fields of what an owner perceives at a tick; it happened then unless it names another game time."""
+    """The fields of an observation at a tick; `minute` may give another game time than the tick's."""
 
     minute: Number | None = Field(None, ge=0, le=MAX_INTEGER)  # type: ignore[assignment]  # None: the tick's
 
     def entry_at(self, minute: int) -> Entry:
-        """Return the entry that the boundary appends, of that game time where it names none."""
+        """Return the entry that the boundary appends; without a `minute` of its own, it gets the given one."""
         return Entry(**(self.__dict__ | {"minute": minute} if self.minute is None else self.__dict__))
 
 
 class Observation(HostInput, SeenFields):
     """An observation: something that an owner perceived, heard or was told.
 
-    `minute` is the game time at which it happened; without one, that of the tick. A tick's number is not its game time
-    where ticks take other than a minute: leave it out, or give `tick.minute`.
+    `minute` is the game time at which it happened; the default is the tick's. A tick's number is not its game time
+    unless ticks take a minute: leave `minute` out, or give `tick.minute`.
     """
 
     _label: ClassVar[str] = "observation"
@@ -84,10 +84,10 @@ class Observation(HostInput, SeenFields):
 
 
 def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], now: int, clock: Clock = USUAL) -> Entry:
-    """Return the entry that an observation becomes.
+    """Return the entry that an observation becomes, after validating it.
 
     Args:
-        now: game time of the tick, which an observation has that names none.
+        now: game time of the tick; an observation without `minute` gets it.
     """
     what = _Observed(owner)
     checked = _as_entry(what, entry, now)
@@ -102,7 +102,7 @@ def check_entry(owner: str, entry: Entry | Observation | Mapping[str, object], n
 
 
 class _Observed(NamedTuple):
-    """The subject of an error, put into words only where there is one."""
+    """The subject of an error message, formatted only when an error occurs."""
 
     owner: str
 
@@ -111,7 +111,7 @@ class _Observed(NamedTuple):
 
 
 def check_event(owner: str, event: object) -> Event:
-    """Return the event that a host reports, checked."""
+    """Return the event that a host reports, after validating it."""
     what = f"event for {quoted(owner)}"
     if isinstance(event, Event):
         return event

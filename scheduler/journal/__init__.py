@@ -1,8 +1,8 @@
-"""The journal: one line a tick, its checkpoints, its history, and the totals of its lines.
+"""The journal: one line per tick, its checkpoints, its history, and the totals of its lines.
 
 It may import the rooms below it: `budget`, `latency`, `ledger`, `config` and `intake`. It reads lines through
-`RunStore` and writes files of removed lines; the lines themselves are written by the commit of a tick. It has no clock.
+`RunStore` and writes files of removed lines; a tick's commit writes the lines themselves. It has no clock.
 
-Readers verify what they read. They raise `JournalError` at the first line or checkpoint that is missing or not what was
-written, and `JournalTrimmed` for lines that are no longer in the ledger.
+Readers verify what they read. They raise `JournalError` at the first line or checkpoint that is missing or altered, and
+`JournalTrimmed` for lines that are no longer in the ledger.
 """

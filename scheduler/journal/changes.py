@@ -1,7 +1,7 @@
 """The changes that a fork makes, and its origin: the source run, the last repeated tick, and these changes.
 
-Requests (a limit, a cadence) are applied once, by the first tick after the repeated ones. Settings and templates hold
-from that tick on. Changes of the world name their tick: an observation added, dropped or reworded, or a profile.
+The first tick after the repeated ones applies requests (a limit, a cadence) once. Settings and templates hold from that
+tick on. A change of the world names its tick: an observation added, dropped or reworded, or a profile.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AddEvent(msgspec.Struct, frozen=True, tag="event"):
 
 
 class DropObservation(msgspec.Struct, frozen=True, tag="drop"):
-    """Observations and events of a tick that the fork drops, for all owners or for one."""
+    """A request to drop observations and events of a tick, for all owners or for one."""
 
     tick: int
     text: str  # that an observation must contain
@@ -61,7 +61,7 @@ class DropObservation(msgspec.Struct, frozen=True, tag="drop"):
 
 
 class RewordObservation(msgspec.Struct, frozen=True, tag="reword"):
-    """Observations and events of a tick that the fork rewords, for all owners or for one."""
+    """A request to reword observations and events of a tick, for all owners or for one."""
 
     tick: int
     text: str  # that an observation must contain
@@ -80,40 +80,40 @@ class Fork(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     run: str  # the source, on the same server unless a capsule holds it
-    tick: int  # the last one that is repeated
-    changes: tuple[Change, ...] = ()  # none may concern a repeated tick
+    tick: int  # the last repeated tick
+    changes: tuple[Change, ...] = ()  # none may affect a repeated tick
     capsule: Path | None = None  # the file that holds the source
 
 
 class Conditions(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that hold after a tick, and the templates that replace others from then on."""
+    """The settings in force after a tick, and the templates that replace others from then on."""
 
     after: int  # tick
-    settings: dict[str, Any]  # as a run keeps them; with the limits that the run began with
+    settings: dict[str, Any]  # in the form that a run stores, with the limits of its creation
     templates: dict[str, str] = {}
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The run and the tick that a fork begins with, and what is changed then."""
+    """The run and the tick with which a fork begins, and its changes."""
 
     run: str
     incarnation: str
     tick: int
-    last: int  # tick of the source's last line that the fork keeps
+    last: int  # tick of the source's last line that the fork has copied
     digest: str  # of the source after the fork's tick
     chain: str  # likewise
     changes: tuple[Change, ...] = ()
-    inherited: tuple[WorldChange, ...] = ()  # of a source that is a fork itself, which has made them
-    conditions: tuple[Conditions, ...] = ()  # by tick, where settings or templates change; the first after tick 0
+    inherited: tuple[WorldChange, ...] = ()  # changes that the source, a fork itself, made
+    conditions: tuple[Conditions, ...] = ()  # one for each change of settings or templates, by tick; the first after 0
 
     @property
     def parts(self) -> bool:
-        """Return whether the fork leaves its source at its tick: inputs of its jobs may differ from then on."""
+        """Return whether inputs of jobs may differ from the source's from the fork's tick on."""
         return any(isinstance(change, SetSetting | SetTemplate) for change in self.changes)
 
     @property
     def requests(self) -> list[SetLimit | SetCadence]:
-        """The requests that the first tick after the repeated ones applies."""
+        """Return the requests that the first tick after the repeated ones applies."""
         return [change for change in self.changes if isinstance(change, SetLimit | SetCadence)]
 
     @property
@@ -121,5 +121,5 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return [*self.inherited, *(change for change in self.changes if isinstance(change, WorldChange))]
 
     def conditions_after(self, tick: int) -> Conditions | None:
-        """Return the conditions that begin to hold after a tick; None: those before it stay in force."""
-        return next((one for one in self.conditions if one.after == tick), None)
+        """Return the conditions that begin after a tick; None: the earlier ones stay in force."""
+        return next((conditions for conditions in self.conditions if conditions.after == tick), None)

@@ -1,12 +1,12 @@
-"""A checkpoint of the journal: the sum of all lines up to a tick, as one chained entry, so that they can be removed.
+"""Checkpoints of the journal. A checkpoint replaces all lines up to its tick, so the host can remove them.
 
-It lies between the line of its tick and the next. The chain covers it, the digest does not. The entry holds the fold
-of the lines (`cogitate.scheduler.journal.run_totals`) and the content hash of each stream; the streams themselves are
-stored beside it. Keys under the run's prefix, `<t>` being the tick:
+It is a chained entry between the line of its tick and the next. The chain covers it, the digest does not. The entry
+holds the totals of the lines (`cogitate.scheduler.journal.run_totals`) and the content hash of each stream; a separate
+hash holds the streams. Keys under the run's prefix, `<t>` being the tick:
     journal_checkpoints     hash  tick -> the chained entry
     journal_checkpoint:<t>  hash  owner -> its stream at the end of that tick, JSON, compressed
-    state                   hash  trimmed: the lines up to this tick are gone; there is a checkpoint of it
-                                  checkpointing: tick of a checkpoint whose streams are being written
+    state                   hash  trimmed: last tick whose line was removed; it has a checkpoint
+                                  checkpointing: tick of a checkpoint whose streams the host is writing
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from cogitate.scheduler.journal.lines import JournalError, next_chain, wrong_ver
 from cogitate.scheduler.journal.run_totals import RunTotals
 from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
 
-PAGE = 100  # streams a round trip
+PAGE = 100  # streams per round trip
 
 
 class JournalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A point from which the journal can be read without the lines before it."""
+    """A point from which readers can read the journal without the lines before it."""
 
     v: int
     tick: int
@@ -36,36 +36,36 @@ class JournalCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     after: str  # the chain before this entry
     totals: RunTotals = msgspec.field(name="standing")
     streams: dict[str, str]  # owner -> content hash of its stream
-    retired: dict[str, str]  # the same, for owners that have left
+    retired: dict[str, str]  # likewise, for owners that have left
 
 
 _CHECKPOINT = typed_json.decoder(JournalCheckpoint)
 
 
 def packed(stream: bytes) -> bytes:
-    """Return a stream's JSON as a checkpoint keeps it, compressed to about an eighth."""
+    """Return a stream's JSON in the form that a checkpoint stores, compressed to about an eighth."""
     return pack(stream, 6)
 
 
 def content_hash(stream: bytes) -> str:
-    """Return the hash of a stream that `cogitate.memory.snapshot.dump` has written."""
+    """Return the hash of a stream in the form of `cogitate.memory.snapshot.dump`."""
     return hashlib.blake2b(stream, digest_size=16).hexdigest()
 
 
 def write_checkpoint(checkpoint: JournalCheckpoint) -> tuple[bytes, str]:
-    """Return the stored entry (its own chain first), and the chain after it."""
+    """Return the stored entry, which begins with the chain after it, and that chain."""
     body = msgspec.json.encode(checkpoint)
     chain = next_chain(checkpoint.after, body)
     return chain.encode() + b" " + body, chain
 
 
 def read_checkpoint(stored: bytes, tick: int, chain: str | None = None) -> tuple[JournalCheckpoint, str]:
-    """Verify and decode the checkpoint of `tick`. Returns it and the chain after it.
+    """Verify and decode the checkpoint of `tick`; return it and the chain after it.
 
     Args:
-        chain: the chain before it; None when the line before it is gone.
+        chain: the chain before it; None if the line before it was removed.
     """
-    found, _, body = stored.partition(b" ")
+    written, _, body = stored.partition(b" ")
     try:
         checkpoint = _CHECKPOINT.decode(body)
     except msgspec.DecodeError as error:
@@ -73,15 +73,15 @@ def read_checkpoint(stored: bytes, tick: int, chain: str | None = None) -> tuple
     if checkpoint.v != SCHEMA:
         raise JournalError(f"tick {tick}: the journal's checkpoint {wrong_version(checkpoint.v)}")
     now = next_chain(checkpoint.after if chain is None else chain, body)
-    if found.decode("ascii", "replace") != now or checkpoint.tick != tick:
-        raise JournalError(f"tick {tick}: the journal's checkpoint was changed: chain {now}, written {found[:40]!r}")
+    if written.decode("ascii", "replace") != now or checkpoint.tick != tick:
+        raise JournalError(f"tick {tick}: the journal's checkpoint was changed: chain {now}, written {written[:40]!r}")
     return checkpoint, now
 
 
 def trimmed_tick(store: RunStore) -> int:
     """Return the last tick whose line was trimmed; 0 for an untrimmed journal."""
-    found = store.field("state", "trimmed")
-    return int(found or 0)
+    trimmed = store.field("state", "trimmed")
+    return int(trimmed or 0)
 
 
 def load_checkpoint(store: RunStore, tick: int) -> JournalCheckpoint | None:
@@ -96,7 +96,7 @@ def load_base(store: RunStore) -> JournalCheckpoint | None:
         base = load_checkpoint(store, trimmed)
         if base is not None:
             return base
-        if trimmed_tick(store) == trimmed:  # otherwise it has been trimmed further since
+        if trimmed_tick(store) == trimmed:  # otherwise the host has just trimmed it further
             raise JournalError(f"tick {trimmed}: the journal was trimmed up to here, but its checkpoint is missing")
     return None
 
@@ -122,7 +122,7 @@ def _unpacked(body: bytes | None) -> bytes:
     try:
         return unpack(body or b"")
     except ValueError:
-        return b""  # not the content of any stream
+        return b""  # no stream has this content
 
 
 def check_streams(
@@ -135,7 +135,7 @@ def check_streams(
 
     Args:
         retired: streams of owners that have left since `base`.
-        base: the checkpoint that they were rebuilt from.
+        base: the checkpoint from which the streams were rebuilt.
     """
     before = base.retired if base is not None else {}
     for kept, rebuilt, known in ((checkpoint.streams, streams, {}), (checkpoint.retired, retired, before)):

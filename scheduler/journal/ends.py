@@ -1,4 +1,4 @@
-"""The ends of jobs: the changes they make, how a host is told of them, and those that got no answer from a model."""
+"""The ends of jobs: the changes that they make, the form in which a host gets them, and counts of missing answers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from cogitate.tasks.job import job_id
 
 
 class Change(NamedTuple):
-    """One applied effect, as it is handed to the host's world."""
+    """One applied effect, in the form that the host's world gets."""
 
     owner: str
     effect: Effect
-    entry: Entry | None  # the numbered entry, when the effect appended one
+    entry: Entry | None  # the numbered entry, if the effect appended one
     kind: str
     source: Source
     reason: Reason
@@ -43,7 +43,8 @@ def changes_of_end(ended: Ended, note: EndNote, tick: int) -> Iterator[Change]:
 
 HowEnded = Literal["applied", "refused", "stale", "cancelled", "dropped", "deferred"]
 LEFT = "left"  # refusal of a request for an owner that leaves with the same tick
-MEANING: Mapping[str, str] = {  # of the reason of an end that a cheaper result has, and of one refusal
+#: Explanations of reasons and refusals.
+MEANING: Mapping[str, str] = {
     "denied": "refused by a limit of the budget",
     "too_slow": "the model is too slow for the due tick and was not called",
     LOW_VALUE: "its expected value is below what the limits of the day afford",
@@ -59,48 +60,46 @@ class JobEnd(NamedTuple):
     """The end of one job.
 
     `end` is "applied": its effects took effect, if it had any; "refused": its kind returned an unusable result;
-    "stale": a precondition of its effects no longer held; "cancelled": because an owner has left, or by an operator,
-    then job `next` applies its heuristic; "dropped": the budget refused it, and its kind drops refused jobs;
-    "deferred": refused, and tried again as job `next`.
+    "stale": a precondition of its effects no longer held; "cancelled": an owner has left, or an operator cancelled the
+    job, and job `next` applies its heuristic; "dropped": the budget refused it, and its kind drops refused jobs;
+    "deferred": the budget refused it, and it is tried again as job `next`.
     """
 
     id: str  # as `loop.request` returns it
     kind: str
     owner: str
     end: HowEnded
-    source: Source  # "llm" or "cached": a model's answer; "heuristic"; "none": no effects were made
-    reason: Reason  # why it is not what a model said: "late", "denied", "failed", "dead", …; "none" without one
-    why: str  # in words, or as a class: what was refused, which limit, until when, how the model failed; "" without
-    next: str = (
-        ""  # of a deferred one: the id of the job that tries again, if its owner stays; of a cancelled one: above
-    )
-    applied: tuple[Change, ...] = ()  # what its effects changed, as in `tick.applied`
+    source: Source  # "llm" or "cached": a model's answer; "heuristic"; "none": no effects
+    reason: Reason  # why it is not a model's result: "late", "denied", "failed", "dead", …; "none": it is
+    why: str  # the cause in words or as a class of failure, such as the limit that refused it; "": none
+    next: str = ""  # id of the next trial of a deferred job, unless its owner leaves, or of a cancelled job
+    applied: tuple[Change, ...] = ()  # the changes by its effects, as in `tick.applied`
 
 
 def ends_at_boundary(run: str, tick: int, ended: Iterable[Ended], notes: Iterable[EndNote]) -> Iterator[JobEnd]:
     """Yield the ends of jobs that were due at the boundary of a tick."""
-    for one, note in zip(ended, notes, strict=True):
-        if one.end != "cancelled":
-            yield _end_of(run, one, note, _why(one, note), tuple(changes_of_end(one, note, tick)))
+    for job, note in zip(ended, notes, strict=True):
+        if job.end != "cancelled":
+            yield _end_of(run, job, note, _why(job, note), tuple(changes_of_end(job, note, tick)))
 
 
 def ends_after_turn(run: str, core: Core, notes: Iterable[EndNote]) -> Iterator[JobEnd]:
-    """Yield the ends that a tick decided after the world's turn: jobs cancelled, requests dropped or deferred."""
+    """Yield the ends that a tick decided after the world's turn: cancelled jobs, dropped and deferred requests."""
     with_run = SetMode("cancelled") in core.controls
     called_off = {key for control in core.controls if isinstance(control, CancelJobs) for key in control.jobs}
     instead = {decided.instead: decided.key for decided in core.decided}
-    for one, note in zip(core.ended, notes, strict=True):
-        if one.end != "cancelled":
+    for ended, note in zip(core.ended, notes, strict=True):
+        if ended.end != "cancelled":
             continue
-        if one.key.owner in core.left:
+        if ended.key.owner in core.left:
             why = "its owner has left"
-        elif one.key.text() in called_off:
+        elif ended.key.text() in called_off:
             why = "an operator cancelled it" + (f": {note.because}" if note.because else "")
         else:
             why = "an operator cancelled the run" if with_run else "an owner that it reads has left"
-        following = instead.get(one.key)
-        ended = _end_of(run, one, note, why)
-        yield ended if following is None else ended._replace(next=job_id(run, following))
+        following = instead.get(ended.key)
+        job_end = _end_of(run, ended, note, why)
+        yield job_end if following is None else job_end._replace(next=job_id(run, following))
     for decided in core.decided:
         if decided.decision in ("dropped", "deferred"):
             end: HowEnded = "dropped" if decided.decision == "dropped" else "deferred"
@@ -122,17 +121,17 @@ def ends_of(run: str, line: ReadLine) -> Iterator[JobEnd]:
 
 
 def how_ended(ended: Ended, note: EndNote) -> HowEnded:
-    """Return the end of a job; "refused" where its kind made what cannot be used, and so nothing was applied."""
+    """Return the end of a job; "refused" if its kind's result was unusable and nothing was applied."""
     return "refused" if ended.end == "applied" and note.refusal and not ended.effects else ended.end
 
 
 def _refusal(refused: str) -> str:
-    """Return why admission refused a request: the limit, the end of the run, or a word such as "draining"."""
+    """Return why admission refused a request: the limit, the end of the run, or a reason such as "draining"."""
     return format_no_room(refused) if " " in refused else MEANING.get(refused, refused)
 
 
 def _why(ended: Ended, note: EndNote) -> str:
-    """Return why an end is not what its job was for; "" if it is."""
+    """Return why a job did not get its intended result; "" if it did."""
     if note.refusal:
         return note.refusal
     if note.empty:
@@ -155,48 +154,48 @@ def _end_of(run: str, ended: Ended, note: EndNote, why: str, applied: tuple[Chan
     )
 
 
-REASONS = ("failed", "late", "dead")  # of jobs that a model was asked for, or was to be
+REASONS = ("failed", "late", "dead")  # of jobs whose model failed or was not asked in time
 
-#: Failures of a kind's own code: no model could have helped, or is to blame.
+#: Failures of a kind's own code, which no model caused or could have prevented.
 OF_KINDS = frozenset({EFFECTS_REFUSED, PROMPT_FAILED, named_failure(UNUSABLE, KIND_FAILED)})
 
 
 class Shortfall(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The jobs of one model that one class of failure left without its answer."""
+    """The jobs of one model that one class of failure left without an answer."""
 
     model: str
-    failure: str  # its class
-    because: str = ""  # where that is "breaker_open": class of the failure that opened it
-    first: int  # tick at which the first of them ended
+    failure: str  # class of the failure
+    because: str = ""  # for "breaker_open": class of the failure that opened it
+    first: int  # tick at which the first of the jobs ended
     first_minute: int  # game time, total minutes
     last: int
     last_minute: int
     kinds: dict[str, int] = msgspec.field(default_factory=dict)  # kind -> jobs
 
 
-Shortfalls = dict[str, Shortfall]  # "model|failure|because" -> it
+Shortfalls = dict[str, Shortfall]  # by "model|failure|because"
 
 
 def breaker_cause(note: EndNote) -> str:
-    """Return the class of the failure that opened the breaker, if a job's model was not asked because of it, or ""."""
+    """Return the class of the failure that opened the breaker; "" unless the open breaker kept a job from its model."""
     return note.because if note.failure == "breaker_open" else ""
 
 
-def note_shortfall(found: Shortfalls, ended: Ended, note: EndNote, model: str, tick: int, minute: int) -> None:
-    """Count a job's end, if a classified failure caused it.
+def note_shortfall(shortfalls: Shortfalls, ended: Ended, note: EndNote, model: str, tick: int, minute: int) -> None:
+    """Count a job's end if a classified failure caused it.
 
     Args:
-        model: that admission gave to the job; empty: it asks none.
+        model: that admission assigned to the job; empty: it asks none.
     """
     if not model or not note.failure or note.failure in OF_KINDS:
         return
-    if ended.reason not in REASONS or ended.end == "stale":  # of a stale one the failure is a precondition
+    if ended.reason not in REASONS or ended.end == "stale":  # the failure of a stale end is a precondition
         return
     because = breaker_cause(note)
     key = f"{model}|{note.failure}|{because}"
-    one = found.get(key)
-    if one is None:
-        one = found[key] = Shortfall(
+    shortfall = shortfalls.get(key)
+    if shortfall is None:
+        shortfall = shortfalls[key] = Shortfall(
             model=model,
             failure=note.failure,
             because=because,
@@ -205,5 +204,5 @@ def note_shortfall(found: Shortfalls, ended: Ended, note: EndNote, model: str, t
             last=tick,
             last_minute=minute,
         )
-    one.last, one.last_minute = tick, minute
-    one.kinds[ended.key.kind] = one.kinds.get(ended.key.kind, 0) + 1
+    shortfall.last, shortfall.last_minute = tick, minute
+    shortfall.kinds[ended.key.kind] = shortfall.kinds.get(ended.key.kind, 0) + 1

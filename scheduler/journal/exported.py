@@ -1,7 +1,8 @@
-"""Lines that were removed from a journal, as files: JSON Lines in `<data_dir>/journal/<run>-<incarnation>/`.
+"""Files with the removed lines of a journal: JSON Lines in `<data_dir>/journal/<run>-<incarnation>/`.
 
-A file is named after the ticks it holds. Each of its lines is an object with the `chain` after an entry and, byte for
-byte as it was chained, either the `line` of a tick or a `checkpoint`. So the files alone can be verified from tick 1.
+A file is named after its ticks. Each of its lines is an object with the `chain` after an entry and the entry itself,
+the `line` of a tick or a `checkpoint`, byte for byte as it was chained. So the files alone can be verified from tick 1
+on.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class ExportedEntry(msgspec.Struct, frozen=True):
     checkpoint: msgspec.Raw = msgspec.Raw()
 
     def raw(self) -> bytes:
-        """Return the entry as it is written, without the end of the line."""
+        """Return the entry in its written form, without the end of the line."""
         kind = "checkpoint" if bytes(self.checkpoint) else "line"
         return exported_entry(self.chain, bytes(self.checkpoint) or bytes(self.line), kind)[:-1]
 
@@ -44,18 +45,18 @@ _ENTRY = typed_json.decoder(ExportedEntry)
 
 
 def journal_folder(data_dir: Path, run: str, incarnation: str) -> Path:
-    """Return the folder of the lines that were removed from a run's journal."""
+    """Return the folder for the removed lines of a run's journal."""
     return data_dir / FOLDER / f"{run}-{incarnation}"
 
 
 def exported_journal(client: Redis, data_dir: Path, run: str) -> ExportedJournal:
-    """Return the files of a run's present incarnation."""
+    """Return the exported journal of a run's present incarnation."""
     incarnation = RunStore.open(client, run).incarnation
     return ExportedJournal(journal_folder(data_dir, run, incarnation))
 
 
 def all_lines(client: Redis, data_dir: Path, run: str) -> Iterator[ReadLine]:
-    """Yield the verified lines of a run; trimmed ones come from its files, if all of these are present."""
+    """Yield the verified lines of a run, including trimmed ones if its files are complete."""
     store = RunStore.open(client, run)
     tick = store.tick()
     trimmed = trimmed_tick(store)
@@ -66,7 +67,7 @@ def all_lines(client: Redis, data_dir: Path, run: str) -> Iterator[ReadLine]:
 
 
 def remove_exported(data_dir: Path, run: str) -> int:
-    """Remove the exported lines of a run, earlier incarnations included, and return the number of files."""
+    """Remove the exported lines of a run and its earlier incarnations, and return the number of files."""
     removed = 0
     for folder in sorted((data_dir / FOLDER).glob(f"{run}-*")):
         if _NONCE.fullmatch(folder.name.removeprefix(f"{run}-")):
@@ -76,7 +77,7 @@ def remove_exported(data_dir: Path, run: str) -> int:
 
 
 def read_entry(raw: bytes) -> ExportedEntry:
-    """Return one line of a file, decoded but not verified.
+    """Decode one line of a file without verifying it.
 
     Raises:
         msgspec.DecodeError: when it cannot be read.
@@ -85,14 +86,14 @@ def read_entry(raw: bytes) -> ExportedEntry:
 
 
 def steps_of(entries: Iterable[ExportedEntry]) -> Iterator[JournalStep]:
-    """Yield the verified lines of a journal from tick 1 on, each with the checkpoint behind it.
+    """Yield the verified lines of a journal from tick 1 on, each with the checkpoint after it.
 
     Raises:
         JournalError: at the first entry that does not follow from those before it.
     """
     digest = chain = ""
     tick = 0
-    waiting: JournalStep | None = None  # its checkpoint may follow
+    waiting: JournalStep | None = None  # the last step, whose checkpoint may follow
     for entry in entries:
         if bytes(entry.checkpoint) and waiting is not None:
             checkpoint, chain = read_checkpoint(_stored(entry.chain, entry.checkpoint), tick, chain)
@@ -109,10 +110,10 @@ def steps_of(entries: Iterable[ExportedEntry]) -> Iterator[JournalStep]:
 
 
 def entries_of(client: Redis, data_dir: Path, run: str, last: int) -> Iterator[ExportedEntry]:
-    """Yield the entries of a run's journal from tick 1 to `last`; trimmed ones come from its files. None is verified.
+    """Yield the unverified entries of a run's journal from tick 1 to `last`; trimmed ones come from its files.
 
     Raises:
-        JournalError: when the journal was trimmed and its files are not all there.
+        JournalError: if the journal was trimmed and its files are incomplete.
     """
     store = RunStore.open(client, run)
     if trimmed := trimmed_tick(store):
@@ -121,7 +122,7 @@ def entries_of(client: Redis, data_dir: Path, run: str, last: int) -> Iterator[E
     for first in range(trimmed, last, PAGE):
         page = store.items("journal", first - trimmed, min(first + PAGE, last) - 1 - trimmed)
         if trimmed_tick(store) != trimmed:
-            raise JournalError(f"tick {first + 1}: the journal was trimmed while it was read; read it again")
+            raise JournalError(f"tick {first + 1}: the journal was trimmed during the reading; read it again")
         for tick, stored in enumerate(page, first + 1):
             chain, body = unpack_line(stored)
             yield ExportedEntry(chain, line=msgspec.Raw(body))
@@ -131,26 +132,31 @@ def entries_of(client: Redis, data_dir: Path, run: str, last: int) -> Iterator[E
 
 
 def exported_entry(chain: str, body: bytes, kind: str) -> bytes:
-    """Return a chained entry, whose JSON is `body`, as a line of a file. `kind`: "line" or "checkpoint"."""
+    """Return a chained entry as a line of a file.
+
+    Args:
+        body: the entry's JSON.
+        kind: "line" or "checkpoint".
+    """
     return b'{"chain":"%b","%b":%b}\n' % (chain.encode(), kind.encode(), body)
 
 
 class ExportedJournal:
-    """The files of one run."""
+    """The exported journal of one run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def write(self, first: int, last: int, entries: Iterable[bytes]) -> None:
-        """Write the entries of some ticks to a file, which takes its name once all of them are on disk.
+        """Write the entries of some ticks to a file, which gets its name once all of them are on disk.
 
         Raises:
-            OSError: when they cannot be written.
+            OSError: if they cannot be written.
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self.folder / f"{first:010d}-{last:010d}.jsonl"
-        for left in self.folder.glob(f"*{PART}"):  # of a host that was killed
-            left.unlink()
+        for unfinished in self.folder.glob(f"*{PART}"):  # of a host that was killed
+            unfinished.unlink()
         with private_file(path) as file:
             file.writelines(entries)
         for folder in (self.folder, self.folder.parent):
@@ -174,10 +180,10 @@ class ExportedJournal:
         yield from steps_of(self.entries(last))
 
     def entries(self, last: int) -> Iterator[ExportedEntry]:
-        """Yield the entries of ticks 1 to `last`. None of them is verified.
+        """Yield the unverified entries of ticks 1 to `last`.
 
         Raises:
-            JournalError: when a file cannot be read, or a tick is in none.
+            JournalError: if a file cannot be read, or no file has a tick.
         """
         tick = 0
         for _, _, path in self._files():
@@ -196,12 +202,12 @@ class ExportedJournal:
             raise JournalError(f"tick {tick + 1}: no file in {self.folder} has it")
 
     def _files(self) -> list[tuple[int, int, Path]]:
-        found = []
+        files = []
         for path in sorted(self.folder.glob("*.jsonl")):
             name = _NAME.fullmatch(path.name)
             if name is not None:
-                found.append((int(name[1]), int(name[2]), path))
-        return found
+                files.append((int(name[1]), int(name[2]), path))
+        return files
 
 
 def _stored(chain: str, body: msgspec.Raw) -> bytes:

@@ -1,4 +1,4 @@
-"""The conditions of a fork: its settings and templates by tick, from those of its source and its own changes."""
+"""Derive the conditions of a fork, its settings and templates by tick, from those of its source and its own changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cogitate.scheduler.config.tables import TABLES
 from cogitate.scheduler.journal.changes import Change, Conditions, Origin, SetSetting, SetTemplate, WorldChange
 from cogitate.tasks.registry import kinds
 
-LIMITS = ("limits", "limit_tokens", "limit_usd")  # requests change the limits of a run that has begun
+LIMITS = ("limits", "limit_tokens", "limit_usd")  # settings whose changes become requests, because the run has begun
 
 
 def with_changes(
@@ -34,13 +34,13 @@ def with_changes(
     """Return the origin of a fork with its changes and those of its source, and the settings with which it begins.
 
     Args:
-        before: the origin of the source, where that is a fork itself.
-        kept: the settings of the source, as it keeps them now.
-        settings: those of this machine.
+        before: the origin of the source if the source is a fork itself.
+        kept: the current settings of the source, in their stored form.
+        settings: the settings of this machine.
 
     Raises:
-        InputError: when a change concerns a tick that is repeated, or a template is broken.
-        ConfigurationError: when a setting cannot be changed, or cannot have its value.
+        InputError: if a change affects a repeated tick, or a template is broken.
+        ConfigurationError: if a setting cannot change, or its value is invalid.
     """
     for change in changes:
         if isinstance(change, WorldChange) and change.tick <= origin.tick:
@@ -69,26 +69,26 @@ def _changed(
     templates: dict[str, str],
     settings: Settings,
 ) -> tuple[tuple[Conditions, ...], list[SetLimit]]:
-    """Return conditions that change after a tick, in those after it too, and the requests that change limits."""
+    """Change the conditions that begin after a tick, and later ones; return all of them, and requests for limits."""
     first = Conditions(after=0, settings=typed_json.decode(begun))
-    past = [one for one in conditions if one.after < tick] or [first]
-    now = next((one for one in conditions if one.after == tick), None)
+    past = [old for old in conditions if old.after < tick] or [first]
+    now = next((old for old in conditions if old.after == tick), None)
     limits: list[SetLimit] = []
     changed: list[Conditions] = []
-    later = [one for one in conditions if one.after > tick]
-    for one in (now or Conditions(after=tick, settings=past[-1].settings), *later):
-        kept = msgspec.json.encode(one.settings)
-        after = changed_settings(kept, _values(given, one.settings), settings)
+    later = [old for old in conditions if old.after > tick]
+    for old in (now or Conditions(after=tick, settings=past[-1].settings), *later):
+        kept = msgspec.json.encode(old.settings)
+        after = changed_settings(kept, _values(given, old.settings), settings)
         check_spending(after)
         check_prices(after)
         for check in (check_limits, check_cadences, check_models):
             check(after, kinds())
         if not changed:
             limits = [*_requests(kept_settings(kept, settings), after)]
-        settled = typed_json.decode(keep_settings(after))
-        settled |= {name: one.settings[name] for name in LIMITS if name in one.settings}
-        texts = one.templates | templates if not changed else one.templates
-        changed.append(Conditions(after=one.after, settings=settled, templates=texts))
+        new = typed_json.decode(keep_settings(after))
+        new |= {name: old.settings[name] for name in LIMITS if name in old.settings}
+        texts = old.templates | templates if not changed else old.templates
+        changed.append(Conditions(after=old.after, settings=new, templates=texts))
     return (*past, *changed), limits
 
 
@@ -96,31 +96,31 @@ def _values(given: Sequence[SetSetting], kept: Mapping[str, Any]) -> dict[str, o
     """Return settings by name, from changes that may name a single key of a table, such as "models.default.model".
 
     Raises:
-        ConfigurationError: when a setting cannot change.
-        InputError: when a key is given of something that is not a table.
+        ConfigurationError: if a setting cannot change.
+        InputError: if a change names a key of a setting that is not a table.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for change in given:
         name, *keys = change.name.split(".")
         if name in TABLES and keys:
             name, *keys = keys
         check_changeable(name)
         if not keys:
-            found[name] = change.value
+            values[name] = change.value
             continue
-        found[name] = table = copy.deepcopy(found.get(name, kept.get(name)))
+        values[name] = table = copy.deepcopy(values.get(name, kept.get(name)))
         keys = [".".join(keys)] if name == LIMITS[0] else keys
         for key in keys[:-1]:
             table = table.setdefault(key, {}) if isinstance(table, dict) else None
         if not isinstance(table, dict):
             raise InputError(f"{name} is not a table: it has no {quoted('.'.join(keys))}")
         table[keys[-1]] = change.value
-    return found
+    return values
 
 
 def _requests(before: Settings, after: Settings) -> Iterable[SetLimit]:
-    """Yield the requests that lead from the limits of one table to those of another."""
-    was, now = ({name.text(): value for name, value in one.limit_table()} for one in (before, after))
+    """Yield the requests that turn the limits of one table into those of another."""
+    was, now = ({name.text(): value for name, value in settings.limit_table()} for settings in (before, after))
     for name in sorted(was.keys() | now.keys()):
         if was.get(name) != now.get(name):
             yield SetLimit(name, now.get(name))

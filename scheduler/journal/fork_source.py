@@ -1,4 +1,4 @@
-"""The source of a fork, as a new run takes it over: from a run of the same server, or from a capsule."""
+"""Read the source of a fork for a new run: from a run on the same server, or from a capsule."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from cogitate.scheduler.ledger.run_store import RunStore
 
 
 class ForkSource(NamedTuple):
-    """What a fork begins with."""
+    """The state with which a fork begins."""
 
     origin: Origin
-    settings: bytes  # that it keeps, as JSON
+    settings: bytes  # that the fork stores, as JSON
     description: dict[str, str]
     latency_prior: bytes | None  # as JSON
     copy: Callable[[RunStore], None]  # copies the source's journal to a fork
@@ -39,20 +39,20 @@ def source_of(client: Redis, fork: Fork, settings: Settings) -> ForkSource:
     """Return the source of a fork.
 
     Args:
-        settings: those of this machine.
+        settings: the settings of this machine.
 
     Raises:
-        RunMissing: when no capsule is given and there is no such run.
-        LedgerError: when it has not reached the tick, or is trimmed.
-        InputError: when the capsule holds another run.
-        OSError, CapsuleError: when the capsule cannot be read, or is not what was written.
+        RunMissing: if no capsule is given and there is no such run.
+        LedgerError: if the run has not reached the tick, or is trimmed.
+        InputError: if the capsule holds another run.
+        OSError, CapsuleError: if the capsule cannot be read, or was altered.
     """
     if fork.capsule is not None:
         with open_capsule(fork.capsule) as capsule:
             return _of_capsule(fork, capsule, settings)
     source = RunStore.open(client, fork.run)
     origin = find_origin(source, fork.run, fork.tick)
-    kept, prior, told = source.state("settings", "latency_prior", "describe")
+    kept, prior, description = source.state("settings", "latency_prior", "describe")
     origin, kept = with_changes(origin, origin_of(source), fork.changes, kept or b"", settings)
 
     def copy(to: RunStore) -> None:
@@ -61,7 +61,7 @@ def source_of(client: Redis, fork: Fork, settings: Settings) -> ForkSource:
         answers = {key.decode(): raw for key, raw in source.mapping("origin_answers").items()}
         _copy_answers(answers | dict(answers_by_question(recorded)), to, settings)
 
-    return ForkSource(origin, kept, dict(json.loads(told or b"{}")), prior, copy)
+    return ForkSource(origin, kept, dict(json.loads(description or b"{}")), prior, copy)
 
 
 def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
@@ -78,7 +78,7 @@ def _of_capsule(fork: Fork, capsule: Capsule, settings: Settings) -> ForkSource:
             break
     try:
         conditions = before.conditions if before is not None else ()
-        for kept in (capsule.settings, *(msgspec.json.encode(one.settings) for one in conditions)):
+        for kept in (capsule.settings, *(msgspec.json.encode(condition.settings) for condition in conditions)):
             check_kept(kept, settings)
     except ValueError as error:
         raise CapsuleError(f"{capsule.path} cannot be forked: its settings: {error}") from error
@@ -103,7 +103,7 @@ def _copy_capsule(path: Path, settings: Settings, to: RunStore) -> None:
 
 
 def _copy_answers(answers: Mapping[str, bytes], to: RunStore, settings: Settings) -> None:
-    """Copy the answers that the source recorded, by question, for as long as a record is kept."""
+    """Copy the source's recorded answers, by question; they expire like a record."""
     key = to.key("origin_answers")
     for question, answer in answers.items():
         to.client.hset(key, question, answer)
@@ -111,17 +111,17 @@ def _copy_answers(answers: Mapping[str, bytes], to: RunStore, settings: Settings
 
 
 def _copy_lines(entries: Iterable[ExportedEntry], to: RunStore) -> None:
-    """Copy the lines of a journal, verified, and chained anew without the checkpoints between them.
+    """Copy the lines of a journal, verifying them and chaining them anew without the checkpoints between them.
 
     Raises:
-        JournalError: when one does not follow from those before it, or was removed meanwhile.
+        JournalError: if a line does not follow from those before it, or was removed during the copy.
     """
     chain, page, written = "", list[bytes](), 0
     key = to.key("origin_journal")
 
     def write() -> None:
         nonlocal written
-        with to.client.pipeline() as pipe:  # safe to repeat: it begins where the pages before it end
+        with to.client.pipeline() as pipe:  # safe to repeat: it first cuts the list after the earlier pages
             if written:
                 pipe.ltrim(key, 0, written - 1)
             else:

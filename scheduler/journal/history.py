@@ -1,4 +1,4 @@
-"""The journal read back: its verified lines, and the changes that each handed to the world."""
+"""Read the journal back: its verified lines, and the changes that each of them handed to the world."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from cogitate.scheduler.journal.ends import Change, changes_of_end
 from cogitate.scheduler.journal.lines import Core, JournalError, ReadLine, read_hashes, read_line
 from cogitate.scheduler.ledger.run_store import RunStore
 
-PAGE = 50  # lines a round trip: a busy hour of a town of hundreds takes 40 KB each
+PAGE = 50  # lines per round trip; in a busy hour of a town of hundreds, each has 40 KB
 
 
 class JournalTrimmed(JournalError):
-    """The journal was trimmed, so the requested lines are no longer in Redis; read the exported files instead."""
+    """The requested lines are no longer in Redis because the journal was trimmed; read the exported files instead."""
 
     def __init__(self, tick: int, trimmed: int) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ class JournalTrimmed(JournalError):
 
 
 class JournalStep(NamedTuple):
-    """A line of the journal, and the checkpoint that follows it, if there is one."""
+    """A line of the journal, and the checkpoint that follows it, if any."""
 
     line: ReadLine
     checkpoint: JournalCheckpoint | None
@@ -45,19 +45,19 @@ def read_journal(store: RunStore, first: int, last: int) -> Iterator[ReadLine]:
 
 
 def pass_journal(store: RunStore, first: int, last: int) -> Iterator[JournalStep]:
-    """Yield the same lines with the verified checkpoints between them."""
+    """Yield the verified lines of ticks `first` to `last`, each with the verified checkpoint after it."""
     if first > last:
         return
     trimmed = trimmed_tick(store)
     digest, chain = hashes_before(store, first, trimmed)
     tick = first
     while tick <= last:
-        found, page, checkpoints = _read_page(store, tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
-        if int(found or 0) != trimmed:
-            trimmed = int(found)
+        trimmed_now, page, checkpoints = _read_page(store, tick - 1 - trimmed, min(tick - 1 + PAGE, last) - 1 - trimmed)
+        if int(trimmed_now or 0) != trimmed:
+            trimmed = int(trimmed_now)
             if tick <= trimmed:
                 raise JournalTrimmed(tick, trimmed)
-            continue  # the list has moved under this read
+            continue  # the indexes of the list have shifted
         if not page:
             raise JournalError(f"tick {tick}: the journal has no line for it")
         marked = {int(key) for key in checkpoints}
@@ -67,14 +67,14 @@ def pass_journal(store: RunStore, first: int, last: int) -> Iterator[JournalStep
             checkpoint = None
             if tick in marked:
                 entry = store.field("journal_checkpoints", str(tick))
-                if entry is not None:  # otherwise it is the next page that finds the journal trimmed
+                if entry is not None:  # None: the next page finds that the journal was trimmed
                     checkpoint, chain = read_checkpoint(entry, tick, chain)
             yield JournalStep(line, checkpoint, chain)
             tick += 1
 
 
 def _read_page(store: RunStore, first: int, last: int) -> list[Any]:
-    """Return up to where the journal is trimmed, a range of its list, and the ticks of its checkpoints."""
+    """Return the trimmed tick of the journal, a range of its list, and the ticks of its checkpoints."""
 
     def queue(pipeline: Pipeline) -> None:
         pipeline.hget(store.key("state"), "trimmed")
@@ -85,7 +85,11 @@ def _read_page(store: RunStore, first: int, last: int) -> list[Any]:
 
 
 def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
-    """Return digest and chain before the line of a tick, in a journal that was trimmed to `trimmed`."""
+    """Return digest and chain before the line of a tick.
+
+    Args:
+        trimmed: last tick whose line was removed.
+    """
     tick = first - 1
     if tick < trimmed:
         raise JournalTrimmed(first, trimmed)
@@ -99,13 +103,13 @@ def hashes_before(store: RunStore, first: int, trimmed: int) -> tuple[str, str]:
 
 
 def changes_of(line: ReadLine) -> Iterator[Change]:
-    """Return the changes that a tick handed to the world, equal to those of its first handing over."""
+    """Yield the changes that a tick handed to the world, equal to the original ones."""
     for ended, note in line.ends:
         yield from changes_of_end(ended, note, line.core.tick)
 
 
 def observed_again(seen: Iterable[tuple[str, Entry]], core: Core) -> bool:
-    """Return whether these observations are a tick's, each as it was taken in or counted as a repeat."""
+    """Return whether these observations equal those of a tick, whether appended, waiting or counted as repeats."""
     appended, waiting, repeated = deque(core.observed), deque(core.waiting), deque(core.repeated)
     for owner, entry in seen:
         if appended and appended[0] == (owner, entry):

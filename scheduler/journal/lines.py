@@ -1,8 +1,9 @@
-"""The journal: what was decided, applied and observed at each tick, in one line of JSON a tick, kept compressed.
+"""The lines of the journal: one line per tick with its decisions, effects and observations, as compressed JSON.
 
-Two hashes run along it. `digest` covers tick, decisions, ends, effects and observations: the same inputs and
-results give the same digest. `chain` covers every byte of JSON of every line: nothing can be changed unseen. Never in
-the digest: tokens, money, attempts, source llm or cached, epoch, wall time; these are in the line's notes.
+Two hashes run along the lines. `digest` covers tick, decisions, ends, effects and observations: the same inputs and
+results give the same digest. `chain` covers every byte of JSON of every line, so no alteration goes unnoticed. The
+digest never covers tokens, money, attempts, the sources llm and cached, epochs and wall time; these are in a line's
+notes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ End = Literal["applied", "dropped", "deferred", "stale", "cancelled"]
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The end of one job, or the answer that came after it, and what it changed (`stale`: would have changed)."""
+    """The end of one job, or its late answer, with its effects (if `stale`: the effects that were not applied)."""
 
     key: JobKey
     end: End
@@ -41,14 +42,14 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def reason_of(refused: str) -> Reason:
-    """Return the reason why a refused request gets less than it asked for."""
+    """Return the reason why a refused request gets no model's answer."""
     if refused == CANCELLED:
         return "cancelled"
     return "too_slow" if refused in UNTIMELY else "denied"
 
 
 class Repeat(NamedTuple):
-    """An observation that was counted on the entry it repeats instead of stored."""
+    """An observation that was counted on the entry that it repeats instead of stored."""
 
     owner: str
     number: int
@@ -57,7 +58,7 @@ class Repeat(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """An entry that came unrated and was given a rating at the boundary."""
+    """An entry that arrived unrated and got a rating at the boundary."""
 
     owner: str
     number: int
@@ -69,48 +70,48 @@ class Stepped(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: str
     before: int  # cadence, in thousandths of the usual one
-    factor: int  # the same from now on
-    ended: int = 0  # jobs in the interval that is over
+    factor: int  # new cadence
+    ended: int = 0  # jobs in the past interval
     late: int = 0
     failed: int = 0
-    oldest: int = 0  # ticks between enqueue and end of the oldest that was late
+    oldest: int = 0  # ticks between admission and end of the oldest late job
     burn: int = 0  # the budget's pace, in percent of the day's
 
 
 class Postponed(NamedTuple):
-    """An owner for which a kind was due and had to wait, because it is throttled."""
+    """An owner for which a due kind has to wait, because the kind is throttled."""
 
     kind: str
     owner: str
 
 
 class Core(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The part of a line that the digest covers. Its fields are applied in their order."""
+    """The part of a line that the digest covers. Readers apply its fields in their order."""
 
     tick: int
     minute: int
-    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()  # left out from now on; 0: of head and marks
+    unread: tuple[tuple[str, tuple[int, ...]], ...] = ()  # unreadable entries, left out from now on; 0: head and marks
     joined: tuple[tuple[str, Profile], ...] = ()
     left: tuple[str, ...] = ()
     profiled: tuple[tuple[str, Profile], ...] = ()  # profiles that a fork changes
-    facts: Facts | None = None  # when they changed
+    facts: Facts | None = None  # None: unchanged
     ended: tuple[Ended, ...] = ()
-    late: tuple[Ended, ...] = ()  # answers that came after their job's end: what they replace of its heuristic's
+    late: tuple[Ended, ...] = ()  # late answers, with the effects that replace their heuristics' entries
     world_effects: tuple[Effect, ...] = msgspec.field(name="asked", default=())  # such as the status of a plan item
-    observed: tuple[tuple[str, Entry], ...] = ()  # and appended
-    waiting: tuple[tuple[str, Entry], ...] = ()  # observed, and kept in the head until a cell is free
+    observed: tuple[tuple[str, Entry], ...] = ()  # observations that were appended
+    waiting: tuple[tuple[str, Entry], ...] = ()  # observations that wait in the head for a free cell
     repeated: tuple[Repeat, ...] = ()
     rated: tuple[Rated, ...] = ()
-    cuts: tuple[Effect, ...] = ()  # what the boundary cut so that the limits hold
+    cuts: tuple[Effect, ...] = ()  # effects by which the boundary enforced limits
     deleted: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    controls: tuple[Control, ...] = ()  # what operators asked for, where it changes what is decided
+    controls: tuple[Control, ...] = ()  # operators' requests that affect decisions
     stepped: Stepped | None = None
     postponed: tuple[Postponed, ...] = ()
     decided: tuple[DecidedLine, ...] = ()
 
     @property
     def ends(self) -> tuple[Ended, ...]:
-        """The jobs' ends and then the later answers, in the order in which their effects were applied."""
+        """Return the ends of jobs and then the late answers, in the order in which their effects apply."""
         return (*self.ended, *self.late)
 
 
@@ -122,48 +123,48 @@ class EndNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Cost = Cost()
     retried: Cost = Cost()  # the known usage of attempts before the newest
     attempts: int = 0
-    arrival: int = 0  # its result was the n-th of the run to be staged; 0: it has none
+    arrival: int = 0  # the ordinal of its result among all staged results of the run; 0: no result
     model: str = ""
-    prompt: str = ""
-    failure: str = ""  # its class; of an unusable answer "unusable:" and the check that it has not passed
-    # Of "breaker_open": what opened it; of "unusable:kind": where; of a cancelled job: an operator's reason; else the
-    # cell, or "run_ends".
+    prompt: str = ""  # content hash of the prompt's template
+    failure: str = ""  # class of the failure; for an unusable answer "unusable:" and the failed check
+    # For "breaker_open": class of the failure that opened it; for "unusable:kind": the place; for a cancelled job: the
+    # operator's reason; otherwise the refusing cell, or "run_ends".
     because: str = ""
     empty: str = ""  # the cell whose retry pool had no room for another attempt
-    refusal: str = ""  # the fault of the kind's own code, whose result changed nothing
+    refusal: str = ""  # the fault in the kind's own code, whose result changed nothing
     count: PromptCount | None = None
-    unreported: bool = False  # the usage is an estimate
-    reasoning: int = 0  # tokens of the usage that were reasoning, as the model reports
-    packed: int = 0  # jobs that one request asked for together
-    hybrid: bool = False  # its memories were chosen by vectors too
-    embedded: int = 0  # tokens of the usage that vectors took
+    unreported: bool = False  # whether the usage is an estimate
+    reasoning: int = 0  # reasoning tokens that the model reported, of the usage
+    packed: int = 0  # jobs in the request, if several
+    hybrid: bool = False  # whether retrieval compared vectors too
+    embedded: int = 0  # tokens for vectors, of the usage
     service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars more that the standard service tier would have cost
-    saved: bool = False  # nothing was spent: the usage is that of an identical call
-    inputs: str = ""  # hash of all that an answer depends on
-    appended: tuple[int, ...] = ()  # numbers given to the entries it appended
+    discount: int = 0  # micro-dollars saved against the standard service tier
+    saved: bool = False  # True: the job spent nothing; the usage is that of an identical call
+    inputs: str = ""  # hash of everything that an answer depends on
+    appended: tuple[int, ...] = ()  # numbers of the entries that it appended
     worker: str = ""  # that staged its result
-    tries: tuple[Tried, ...] = ()  # attempts of that worker, as far as they asked a model
+    tries: tuple[Tried, ...] = ()  # attempts of that worker that asked a model
 
     @property
     def spent(self) -> Cost:
-        """The true cost of its winning attempt; `usage` is its cost in admission's view."""
+        """Return the true cost of the winning attempt; `usage` is its cost in admission's view."""
         return Cost() if self.saved else self.usage
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The final usage of an ended job, which admission had counted by its full reservation until then."""
+    """The final usage of an ended job for which admission counted the full reservation until then."""
 
     key: JobKey
     usage: Cost = Cost()  # of its newest attempt
-    saved: bool = False  # nothing was spent: the usage is that of an identical call
-    at: int  # tick that was committed when it became known
+    saved: bool = False  # True: the job spent nothing; the usage is that of an identical call
+    at: int  # last committed tick when the usage became known
     kept: bool = False  # admission continues to count it in full: see `cogitate.scheduler.engine.corrections`
-    inputs: str = ""  # hash of all that its newest attempt depended on; "": no prompt was made, or the attempt was lost
+    inputs: str = ""  # hash of everything its newest attempt depended on; "": it made no prompt, or was lost
 
     @property
     def spent(self) -> Cost:
-        """The true cost of its newest attempt."""
+        """Return the true cost of the newest attempt."""
         return Cost() if self.saved else self.usage
 
 
@@ -178,22 +179,22 @@ class TickNotes(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of a tick's line that the digest does not cover."""
 
     epoch: int = 0  # of the host that commits it
-    origin: Origin | None = None  # of a fork, in its first line: its source, and what it changes
+    origin: Origin | None = None  # in the first line of a fork: its source and its changes
     ended: tuple[EndNote, ...] = ()
     late: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()
     retried: tuple[Retried, ...] = ()
     opened: tuple[Grant, ...] = ()
     answers: tuple[ControlAnswer, ...] = ()  # to operators
-    timed: tuple[Timed, ...] = ()  # when answers were there: what the run has learned of latencies at this boundary
-    overdue: tuple[Overdue, ...] = ()  # what it has learned of jobs that ended late while a worker had them
+    timed: tuple[Timed, ...] = ()  # latencies of answers that the run learned at this boundary
+    overdue: tuple[Overdue, ...] = ()  # the same for jobs that ended late while a worker ran them
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
     view: tuple[tuple[str, int], ...] = ()  # fields of admission's view that changed
-    posted: str = ""  # digest of the message in which a host reported its turn: the same again gets the same answer
+    posted: str = ""  # digest of the message with the host's turn; a repeated message gets the same answer
 
 
 class JournalLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One tick as the journal keeps it."""
+    """One tick in the form that the journal stores."""
 
     v: int
     core: msgspec.Raw
@@ -208,9 +209,9 @@ class Versioned(msgspec.Struct, frozen=True):
 
 
 class JournalError(CogitateError, ValueError):
-    """A line of the journal is not what its host wrote; the message names its tick.
+    """A line of the journal differs from what its host wrote; the message names its tick.
 
-    Restore the data of the Redis server from a copy, or start the run again: a damaged history cannot be replayed.
+    Restore the data of the Redis server from a copy, or start the run anew: a damaged history cannot be replayed.
     """
 
 
@@ -232,12 +233,12 @@ def next_chain(previous: str, line: bytes) -> str:
 
 
 def pack_line(chain: str, body: bytes) -> bytes:
-    """Return a line as the ledger keeps it: the chain after it, then its JSON, compressed to about a seventh."""
+    """Return the stored form of a line: the chain after it, then its JSON, compressed to about a seventh."""
     return chain.encode() + b" " + pack(body)
 
 
 def unpack_line(stored: bytes) -> tuple[str, bytes]:
-    """Return the chain after a line or checkpoint, and its JSON. Those of exported files are not compressed."""
+    """Return the chain after a line or checkpoint, and its JSON, which may be compressed."""
     chain, _, body = stored.partition(b" ")
     if not body.startswith(b"{"):
         try:
@@ -251,7 +252,7 @@ def read_hashes(stored: bytes | None, tick: int) -> tuple[str, str]:
     """Return digest and chain after the line of a tick, without verifying it.
 
     Raises:
-        JournalError: when there is no such line, or it cannot be read.
+        JournalError: if there is no such line, or it cannot be read.
     """
     if stored is None:
         raise JournalError(f"tick {tick}: the journal has no line for it")
@@ -264,15 +265,15 @@ def read_hashes(stored: bytes | None, tick: int) -> tuple[str, str]:
 
 def verified(stored: bytes, chain: str) -> tuple[str, bytes]:
     """Return the chain after a stored line, and its JSON, given the chain before it."""
-    found, body = unpack_line(stored)
+    written, body = unpack_line(stored)
     now = next_chain(chain, body)
-    if found != now:
-        raise JournalError(f"the journal was changed: chain {now} where {found[:40]!r} was written")
+    if written != now:
+        raise JournalError(f"the journal was changed: chain {now} where {written[:40]!r} was written")
     return now, body
 
 
 def write_line(core: Core, notes: TickNotes, digest: str, chain: str, version: int) -> tuple[bytes, str, str]:
-    """Encode a tick. Return the stored line (its own chain first), the new digest and the new chain."""
+    """Encode a tick; return the stored line, which begins with the new chain, the new digest and the new chain."""
     raw = msgspec.json.encode(core)
     digest = next_digest(digest, raw)
     body = msgspec.json.encode(JournalLine(v=version, core=msgspec.Raw(raw), notes=notes, digest=digest))
@@ -281,26 +282,26 @@ def write_line(core: Core, notes: TickNotes, digest: str, chain: str, version: i
 
 
 def _read_core(raw: bytes) -> Core:
-    """Decode a core; unreadable entries of kinds become stand-ins (`memory.unreadable`).
+    """Decode a core; stand-ins replace the unreadable entries of kinds (`memory.unreadable`).
 
     Raises:
-        msgspec.DecodeError: when anything else in it cannot be read.
+        msgspec.DecodeError: if anything else in it is unreadable.
     """
     try:
         return _CORE.decode(raw)
     except msgspec.ValidationError:
         tree = typed_json.decode(raw)
-    found: dict[tuple[str, int, int], Effect] = {}
+    stand_ins: dict[tuple[str, int, int], Effect] = {}
     for part in ("ended", "late"):
         for i, ended in enumerate(tree.get(part, ())):
             for j, effect in enumerate(ended.get("effects", ())):
                 try:
                     typed_json.convert(effect, Effect)
                 except msgspec.ValidationError as error:
-                    found[part, i, j] = _as_it_is(effect, error)
+                    stand_ins[part, i, j] = _as_it_is(effect, error)
                     ended["effects"][j] = _STAND_IN
     core = _CORE.decode(msgspec.json.encode(tree))
-    for (part, i, j), effect in found.items():
+    for (part, i, j), effect in stand_ins.items():
         ends = list(getattr(core, part))
         effects = list(ends[i].effects)
         effects[j] = effect
@@ -317,9 +318,9 @@ def _as_it_is(effect: Any, error: msgspec.ValidationError) -> Effect:
 
 
 def wrong_version(found: int) -> str:
-    """Return what to do about a line or checkpoint of a schema that this version does not read."""
-    to_do = "upgrade Cogitate" if found > SCHEMA else "read it with the version that wrote it"
-    return f"has schema {found}, this version reads only {SCHEMA}: {to_do}"
+    """Return a predicate that explains a foreign schema of a line or checkpoint, and names a remedy."""
+    remedy = "upgrade Cogitate" if found > SCHEMA else "read it with the version that wrote it"
+    return f"has schema {found}, this version reads only {SCHEMA}: {remedy}"
 
 
 class ReadLine(msgspec.Struct, frozen=True):
@@ -332,12 +333,12 @@ class ReadLine(msgspec.Struct, frozen=True):
 
     @property
     def ends(self) -> list[tuple[Ended, EndNote]]:
-        """The jobs' ends and then the later answers, each with its note."""
+        """Return the ends of jobs and then the late answers, each with its note."""
         return [*zip(self.core.ended, self.notes.ended, strict=True), *self.later_ends]
 
     @property
     def later_ends(self) -> list[tuple[Ended, EndNote]]:
-        """What the tick did with jobs that had ended before, each with its note."""
+        """Return the late answers, each with its note."""
         return list(zip(self.core.late, self.notes.late, strict=True))
 
 

@@ -1,14 +1,14 @@
-"""The origin of a fork: the run that it begins with, up to which tick, and that run's journal.
+"""Read the origin of a fork: its source run, the tick of the fork, and the copied journal of the source.
 
-A fork is a complete run from tick 1 on. Its host repeats its source up to the tick of the fork, so its journal is
-complete and is replayed, audited, trimmed and deleted like any other. It has copied what it needs of its source, which
-may be deleted or continue.
+A fork is a complete run from tick 1 on. Its host repeats the source up to the tick of the fork, so its journal is
+complete and can be replayed, audited, trimmed and deleted like any other. The fork has copied all that it needs of its
+source, which may continue or be deleted.
 
 Keys under the run's prefix:
-    state            field "origin": `Origin`, JSON; field "parted": the last tick at which it repeated its source
-    origin_journal   list  the source's lines from tick 1 to its last one at the time of the fork, until they part
+    state            field "origin": `Origin`, JSON; field "parted": the last tick that repeats the source
+    origin_journal   list  the source's lines from tick 1 to its last one when the fork began; deleted once they part
     origin_answers   hash  question -> answer that the source recorded, JSON: see `ledger.recorded_answers`
-    origin_outcomes  hash  key of a job -> result that it had in the source, JSON, for jobs that end after they part
+    origin_outcomes  hash  key of a job -> its result in the source, JSON, for jobs that end after they part
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from cogitate.scheduler.journal.lines import JournalError, ReadLine, read_hashes
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.run_store import RunStore
 
-PAGE = 200  # lines a round trip
+PAGE = 200  # lines per round trip
 
 
 def origin_of(store: RunStore) -> Origin | None:
-    """Return the origin of a run; None: it is not a fork."""
+    """Return the origin of a run; None if it is not a fork."""
     kept = store.field("state", "origin")
     return typed_json.decode(kept, Origin) if kept is not None else None
 
@@ -36,7 +36,7 @@ def check_tick(run: str, tick: int, last: int) -> None:
     """Check that a run has reached the tick of a fork.
 
     Raises:
-        LedgerError: when it has not.
+        LedgerError: if it has not.
     """
     if not 1 <= tick <= last:
         raise LedgerError(f"run {run!r} cannot be forked at tick {tick}: give a tick from 1 to {last}, its last one")
@@ -46,7 +46,7 @@ def find_origin(source: RunStore, run: str, tick: int) -> Origin:
     """Return the origin of a fork of a run after one of its ticks.
 
     Raises:
-        LedgerError: when the run has not reached the tick, or the lines before it are not in the ledger any more.
+        LedgerError: if the run has not reached the tick, or the lines before it are no longer in the ledger.
     """
     check_tick(run, tick, last := source.tick())
     if trimmed := trimmed_tick(source):
@@ -59,21 +59,21 @@ def find_origin(source: RunStore, run: str, tick: int) -> Origin:
 
 
 class SourceJournal:
-    """The copied lines of a fork's source, verified as they are read, in order."""
+    """The copied lines of a fork's source. It reads them in order and verifies them."""
 
     def __init__(self, store: RunStore) -> None:
         self._store = store
         self.last = store.length("origin_journal")
         self._read: deque[ReadLine] = deque()
-        self._before: ReadLine | None = None  # the newest line that was forgotten
-        self._next = 0  # the tick after those that were read; 0: none was
+        self._before: ReadLine | None = None  # the newest forgotten line
+        self._next = 0  # the tick after the last line read; 0: none read yet
         self._hashes = "", ""
 
     def line(self, tick: int) -> ReadLine | None:
-        """Return the line of a tick, and forget those before it; None after the last one.
+        """Return the line of a tick, and forget the lines before it; None after the last one.
 
         Raises:
-            JournalError: when the copy was changed.
+            JournalError: if the copy was altered.
         """
         if tick > self.last:
             return None
@@ -84,7 +84,7 @@ class SourceJournal:
         return self._read[0]
 
     def digest(self, tick: int) -> str:
-        """Return the source's digest after a tick that it has reached."""
+        """Return the source's digest after a tick."""
         for line in (self._before, *itertools.islice(self._read, 1)):
             if line is not None and line.core.tick == tick:
                 return line.digest

@@ -1,4 +1,4 @@
-"""A line of the journal in outline: what ended, was decided and was spent, without what it changed."""
+"""Decode the outline of a journal line: ends, decisions and spending, without effects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CoreOutline(msgspec.Struct):
 
 
 class NotesOutline(msgspec.Struct):
-    """The notes of a line that say what was spent."""
+    """The notes of a line that record spending."""
 
     ended: tuple[EndNote, ...] = ()
     corrected: tuple[Correction, ...] = ()
@@ -54,7 +54,7 @@ _OUTLINE = typed_json.decoder(LineOutline)
 
 
 def read_outline(stored: bytes) -> LineOutline:
-    """Return the outline of a line as the ledger keeps it."""
+    """Return the outline of a stored line."""
     try:
         return _OUTLINE.decode(unpack_line(stored)[1])
     except msgspec.DecodeError as error:

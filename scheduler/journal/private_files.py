@@ -1,4 +1,4 @@
-"""Files with memories of agents: only their owner may read them, and they are written completely or not at all."""
+"""Write files with memories of agents: readable only by their owner, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-PART = ".part"  # ends the name of a file that is being written
+PART = ".part"  # suffix of an unfinished file
 
 
 @contextmanager
 def private_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file to write, which takes its name when the block ends and its content is on disk.
+    """Yield a file to write; at the end of the block, with the content on disk, the file gets its name.
 
     After an error in the block, the path has its former content. A path that is not a regular file, such as a pipe, is
     written directly.
 
     Raises:
-        OSError: when it cannot be written.
+        OSError: if it cannot be written.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as stream:
@@ -28,7 +28,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
         return
     target, part = _target_and_part(path)
     try:
-        part.unlink(missing_ok=True)  # of a process that was killed: a file keeps its mode
+        part.unlink(missing_ok=True)  # left by a killed process; reopening it would keep its mode
         file = open(part, "xb", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None  # the caller does not know the part's name
@@ -39,14 +39,14 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         part.replace(target)
     finally:
-        part.unlink(missing_ok=True)  # after an error: otherwise it has its name by now
+        part.unlink(missing_ok=True)  # exists only after an error
 
 
 def open_private_log(path: Path) -> BinaryIO:
     """Open a log to append to, and restrict reading to its owner.
 
     Raises:
-        OSError: when it cannot be opened, or belongs to another user.
+        OSError: if it cannot be opened, or belongs to another user.
     """
     file = open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115
     try:
@@ -59,12 +59,12 @@ def open_private_log(path: Path) -> BinaryIO:
 
 @contextmanager
 def private_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder to fill, which takes the place of a missing or empty one when the block ends.
+    """Yield a folder to fill; at the end of the block it replaces a missing or empty one.
 
     An error in the block removes it.
 
     Raises:
-        OSError: when it cannot be made.
+        OSError: if it cannot be made.
     """
     target, part = _target_and_part(path)
     shutil.rmtree(part, ignore_errors=True)
@@ -74,7 +74,7 @@ def private_folder(path: Path) -> Iterator[Path]:
         yield part
         part.replace(target)
     finally:
-        shutil.rmtree(part, ignore_errors=True)  # after an error: otherwise it has its name by now
+        shutil.rmtree(part, ignore_errors=True)  # exists only after an error
 
 
 def _target_and_part(path: Path) -> tuple[Path, Path]:

@@ -1,4 +1,4 @@
-"""The streams of owners, rebuilt from the lines of a journal."""
+"""Rebuild the streams of owners from the lines of a journal."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from cogitate.tasks.job import JobKey
 
 @dataclass
 class RebuiltStreams:
-    """The streams that the lines of a journal lead to."""
+    """The streams that result from the lines of a journal."""
 
     here: dict[str, Stream] = field(default_factory=dict)  # of present owners
-    base: JournalCheckpoint | None = None  # the checkpoint from which they are rebuilt; None: they are from tick 1
+    base: JournalCheckpoint | None = None  # the checkpoint at which the rebuilding began; None: it began at tick 1
     left: dict[str, Stream] = field(default_factory=dict)  # of owners that left after the base
 
     def all(self) -> dict[str, Stream]:
-        """Return the streams by owner."""
+        """Return the streams of present and former owners."""
         return self.left | self.here
 
     def add(self, step: JournalStep) -> list[Stream]:
         """Apply the next tick, compare with its checkpoint, and return the streams of owners that left with it.
 
         Raises:
-            JournalError: when it does not follow from those before it.
+            JournalError: if the tick does not follow from those before it.
         """
         gone = redo(step.line, self.here)
         self.left |= {stream.owner: stream for stream in gone}
@@ -43,12 +43,13 @@ class RebuiltStreams:
 
 
 def redo(line: ReadLine, streams: dict[str, Stream]) -> list[Stream]:
-    """Apply one tick of the journal to streams, in the order in which it happened.
+    """Apply one tick of the journal to streams, in the original order.
 
-    Returns the streams of owners that left with this tick; they are removed from `streams`.
+    Returns:
+        The streams of owners that left with this tick; they are removed from `streams`.
 
     Raises:
-        JournalError: when a precondition has another outcome than before, or the journal changes what does not exist.
+        JournalError: if a precondition has another outcome than in the run, or the journal changes a missing object.
     """
     try:
         return _redo(line.core, streams)
@@ -88,11 +89,11 @@ def _redo(core: Core, streams: dict[str, Stream]) -> list[Stream]:
 
 
 def streams_at(store: RunStore, tick: int) -> dict[str, Stream]:
-    """Return the streams of all owners as they were at the end of a tick, those of owners that had left included.
+    """Return the streams of all owners at the end of a tick, including those of owners that had left.
 
     Raises:
-        JournalTrimmed: when the journal begins later.
-        JournalError: when it was changed.
+        JournalTrimmed: if the journal begins later.
+        JournalError: if it was altered.
     """
     base = load_base(store)
     begun = base.tick if base is not None else 0
@@ -106,5 +107,5 @@ def streams_at(store: RunStore, tick: int) -> dict[str, Stream]:
 
 
 def note_served(streams: Mapping[str, Stream], key: JobKey) -> None:
-    """Remember when an owner was last served, for the order in which scarce budget is given out."""
+    """Record when an owner was last served; admission serves the least recently served owner first."""
     streams[key.owner].set_counter(f"served:{key.kind}", key.tick)

@@ -1,12 +1,12 @@
-"""Totals of a journal's lines, beyond the streams: one fold, for reports, the auditor and checkpoints.
+"""The totals of a journal's lines, without the streams: for reports, the auditor and checkpoints.
 
-The fold of a journal's checkpoint replaces all lines before it, so that a trimmed journal is reported and audited as
-if it were whole. It grows with owners, kinds and open jobs, not with ticks (`forget`).
+The totals in a checkpoint replace all lines before it, so reports and audits treat a trimmed journal like a complete
+one. They grow with owners, kinds and open jobs, not with ticks (`forget`).
 
-Each attempt is charged once, when its usage is known. A job's end has the usage of its winning attempt and of those
-before it that were known. For a job that ended without a result, the correction says what its newest attempt used, and
-a separate note reports attempts whose usage arrives even later. Usage that never becomes known is charged only to the
-windows of the budget, in full.
+Each attempt is charged once, when its usage becomes known. A job's end records the usage of its winning attempt and of
+earlier attempts whose usage is known by then. For a job that ended without a result, a correction records the usage of
+its newest attempt; a separate note records earlier attempts whose usage arrives later. Usage that never becomes known
+is charged in full, but only to the windows of the budget.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SpendingNotes(Protocol):
 
 
 def spending(notes: SpendingNotes) -> Iterator[Spent]:
-    """Yield what a line charges."""
+    """Yield the charges of a line."""
     for note in notes.ended:
         yield Spent(note.key, added(note.spent, note.retried))
     for correction in notes.corrected:
@@ -61,13 +61,13 @@ def spending(notes: SpendingNotes) -> Iterator[Spent]:
 WITHOUT_RESULT: frozenset[Reason] = frozenset({"late", "dead", "cancelled"})  # reasons of jobs that count in full
 
 
-MOST = 5_000  # jobs of a run that are remembered
+MOST = 5_000  # jobs that a run remembers until their correction
 
 
 def oldest(charged: Mapping[JobKey, int], tick: int) -> list[JobKey]:
     """Return the jobs to forget: of those that ended before `tick`, all but the `MOST` newest.
 
-    The usage of most jobs that end with `tick` is known as soon as it is committed.
+    Jobs that end with `tick` do not count, because the usage of most becomes known with its commit.
     """
     ended = sorted((at, key) for key, at in charged.items() if at < tick)
     return [key for _, key in ended[: max(0, len(ended) - MOST)]]
@@ -82,12 +82,12 @@ class JobBeginning(msgspec.Struct, frozen=True):
     """The beginning of a job, from the journal."""
 
     decided: DecidedLine
-    note: Grant | None  # of an admitted one
-    answered: Cost | None = None  # what its call used, if its answer waits for the due tick
+    note: Grant | None  # None: not admitted
+    answered: Cost | None = None  # usage of its call, if its answer waits for the due tick
 
     @property
     def counted(self) -> Cost:
-        """The cost that admission's view counts."""
+        """Return the cost that admission's view counts."""
         return self.answered if self.answered is not None else self.note.reserved if self.note is not None else Cost()
 
 
@@ -103,26 +103,26 @@ class RunTotals(msgspec.Struct, kw_only=True):
 
     tick: int = 0
     minute: int = 0  # game time, total minutes
-    profiles: dict[str, Profile] = msgspec.field(default_factory=dict)  # of the owners that are here
-    facts: dict[int, Facts] = msgspec.field(default_factory=dict)  # by the tick since which they hold
+    profiles: dict[str, Profile] = msgspec.field(default_factory=dict)  # of the present owners
+    facts: dict[int, Facts] = msgspec.field(default_factory=dict)  # by the tick from which on they hold
     jobs: dict[str, dict[str, dict[str, int]]] = msgspec.field(default_factory=dict)  # kind, fact, value -> count
-    refused: dict[str, int] = msgspec.field(default_factory=dict)  # "day kind:plan calls" -> requests it refused
+    refused: dict[str, int] = msgspec.field(default_factory=dict)  # "day kind:plan calls" -> refused requests
     late_answers: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)  # kind -> end -> count
     warnings: dict[str, int] = msgspec.field(default_factory=dict)
-    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> by its jobs' attempts, once known
-    service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # that answered -> results of jobs
-    discount: int = 0  # micro-dollars more that the standard service tier would have cost
+    usage: dict[str, Cost] = msgspec.field(default_factory=dict)  # owner -> known usage of its jobs' attempts
+    service_tiers: dict[str, int] = msgspec.field(default_factory=dict)  # tier that answered -> results of jobs
+    discount: int = 0  # micro-dollars saved against the standard service tier
     shortfalls: Shortfalls = msgspec.field(default_factory=dict)
     open: dict[str, JobBeginning] = msgspec.field(default_factory=dict)  # jobs without an end, by key
     promised: dict[str, int] = msgspec.field(default_factory=dict)  # successor of a deferred job -> tick that named it
-    view: Amounts = msgspec.field(default_factory=dict)  # what admission counts as held
-    known: Amounts = msgspec.field(default_factory=dict)  # what ended jobs' latest attempts cost
-    unknown: Amounts = msgspec.field(default_factory=dict)  # what those of jobs without a result may have cost
-    charged: dict[str, Charge] = msgspec.field(default_factory=dict)  # such jobs, as far as they may be corrected
+    view: Amounts = msgspec.field(default_factory=dict)  # the amounts in admission's view
+    known: Amounts = msgspec.field(default_factory=dict)  # cost of ended jobs' latest attempts
+    unknown: Amounts = msgspec.field(default_factory=dict)  # upper bound of this cost for jobs without a result
+    charged: dict[str, Charge] = msgspec.field(default_factory=dict)  # such jobs, while a correction may follow
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, Mapping[str, int]]]:
-        """The counts of the engine's parts, by name: kind -> end -> count."""
+        """Return the counts of the engine's parts by name, each as kind -> end -> count."""
         return {"late_answers": self.late_answers}
 
     def add(self, line: ReadLine) -> None:
@@ -138,7 +138,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
             self.warnings[name] = self.warnings.get(name, 0) + count
         noted = {note.key: note for note in notes.ended}
         for ended in core.ended:
-            note = noted.get(ended.key) or EndNote(key=ended.key, source="none")  # of a journal that an audit refutes
+            note = noted.get(ended.key) or EndNote(key=ended.key, source="none")  # missing in a damaged journal
             for fact, value in (("end", how_ended(ended, note)), ("source", note.source), ("reason", ended.reason)):
                 self._count(ended.key.kind, fact, value)
             opening = self.open.get(ended.key.text())
@@ -189,9 +189,13 @@ class RunTotals(msgspec.Struct, kw_only=True):
             del self.promised[text]
 
     def forget(self, kept: Collection[str]) -> None:
-        """Drop old facts, and the amounts of windows that neither the ledger keeps nor an open job names."""
-        asked = {JobKey.parse(text).tick for text in self.open} | {self.tick}
-        used = {max((version for version in self.facts if version <= tick), default=0) for tick in asked}
+        """Drop old facts, and the amounts of windows that neither the ledger stores nor an open job names.
+
+        Args:
+            kept: the windows that the ledger stores.
+        """
+        ticks = {JobKey.parse(text).tick for text in self.open} | {self.tick}
+        used = {max((version for version in self.facts if version <= tick), default=0) for tick in ticks}
         self.facts = {version: facts for version, facts in self.facts.items() if version in used}
         named = {cell.window for opening in self.open.values() if opening.note for cell in opening.note.cells}
         for account in (self.view, self.known, self.unknown):
@@ -201,7 +205,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
     def _close(self, key: JobKey, reason: Reason, note: EndNote, tick: int) -> None:
         opening = self.open.pop(key.text(), None)
         if opening is None or opening.note is None:
-            return  # budget had refused it
+            return  # it had no reservation
         cells, reserved = opening.note.cells, opening.note.reserved
         _book(self.view, cells, opening.counted, -1)
         if reason in WITHOUT_RESULT:
@@ -214,7 +218,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
             _book(self.view, cells, note.usage)
 
     def _count_answer(self, timed: Timed) -> None:
-        """Count a job whose answer waits for its due tick by its actual usage."""
+        """Replace the reservation of an answered job with its actual usage while it waits for its due tick."""
         text = timed.key.text()
         opening = self.open.get(text)
         if opening is None or opening.note is None or timed.used == Cost():
@@ -224,7 +228,7 @@ class RunTotals(msgspec.Struct, kw_only=True):
         self.open[text] = msgspec.structs.replace(opening, answered=timed.used)
 
     def _correct(self, correction: Correction) -> None:
-        """Count a job by its final usage, in those of its windows that were not forgotten."""
+        """Count a job by its final usage, in those of its windows that are not forgotten."""
         charge = self.charged.pop(correction.key.text(), None)
         if charge is None:
             return
@@ -248,20 +252,21 @@ class RunTotals(msgspec.Struct, kw_only=True):
 
 def wrong_facts(kept: Mapping[int, Facts], totals: RunTotals) -> bool:
     """Return whether the stored facts differ from the journal's."""
-    said = totals.facts
-    return max(said, default=0) not in kept or any(said.get(version) != facts for version, facts in kept.items())
+    journalled = totals.facts
+    wrong = any(journalled.get(version) != facts for version, facts in kept.items())
+    return wrong or max(journalled, default=0) not in kept
 
 
-def same_figures(one: RunTotals, other: RunTotals) -> bool:
-    """Return whether two totals agree, apart from windows that only one of them has dropped."""
-    windows = {field.partition("|")[0] for field in one.known | one.view | one.unknown}
-    kept = msgspec.structs.replace(other, view=dict(other.view), known=dict(other.known), unknown=dict(other.unknown))
+def same_figures(a: RunTotals, b: RunTotals) -> bool:
+    """Return whether two totals agree, apart from windows that only `a` has dropped."""
+    windows = {field.partition("|")[0] for field in a.known | a.view | a.unknown}
+    kept = msgspec.structs.replace(b, view=dict(b.view), known=dict(b.known), unknown=dict(b.unknown))
     kept.forget(windows)
-    return one == kept
+    return a == kept
 
 
 def _of_any_window(cell: str) -> str:
-    """Return a refusing cell without its window's number; another reason for a refusal stays as it is."""
+    """Return a refusing cell without its window's index; other reasons for a refusal stay unchanged."""
     window, space, rest = cell.partition(" ")
     return window.partition(":")[0] + space + rest
 

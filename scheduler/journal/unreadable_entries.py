@@ -1,4 +1,4 @@
-"""Unreadable entries of a run, and what its journal says about them."""
+"""Find the unreadable entries of a run, and compare them with its journal."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ def unreadable_entries_of(client: Redis, run: str) -> list[LeftOut]:
     """
     store = RunStore.open(client, run)
     owners = {*store.fields("owners"), *store.fields("retired")}
-    found: list[LeftOut] = []
+    entries: list[LeftOut] = []
     for owner in sorted(name.decode() for name in owners):
         with suppress(*UNREADABLE):
-            found += unreadable(load_streams(store, [owner]).values())
-    return found
+            entries += unreadable(load_streams(store, [owner]).values())
+    return entries
 
 
 def check_kind_wrote(store: RunStore, owner: str, entry: Entry) -> None:
-    """Check that an unreadable entry matches its journal: a kind wrote it that way, and nothing changed it since.
+    """Check that an unreadable entry equals the journal's: a kind wrote it in this form, and nothing has altered it.
 
     Raises:
-        ValueError: when the entry differs.
+        ValueError: if the entry differs.
     """
     if _plain(_as_written(store, owner, entry)) != _plain(entry):
         raise ValueError(f"entry {entry.number} of {owner} differs from the journal")
 
 
 def _as_written(store: RunStore, owner: str, entry: Entry) -> Entry | None:
-    """Return the entry from the line of its tick, or from the checkpoint of a journal that begins later."""
+    """Return the entry from the line of its tick, or from the base checkpoint if that line was trimmed."""
     if entry.tick <= trimmed_tick(store):
         base = load_base(store)
         streams = load_checkpoint_streams(store, base)

@@ -1,15 +1,16 @@
-"""The due ticks of jobs: admission decides them, and the journal holds them.
+"""Determine the due ticks of jobs. Admission decides them, and the journal records them.
 
-If ticks wait for results, a kind's `latency` is the number of ticks. On a real clock that would be a promise about an
-unknown machine and model: there a job that asks a model is due when its answer will nearly always have come, by the
-samples of `cogitate.scheduler.latency.latencies`, but no sooner than the kind's `latency_least` and no later than its
-`latency_most`. Admission refuses a job with a later answer as `TOO_SLOW`, one with an answer after the run's last tick
-as `RUN_ENDS`, and spends nothing on either.
+If boundaries wait for results, a job is due its kind's `latency` in ticks after admission. On a real clock, such a
+constant would have to hold for an unknown machine and model. There, a job that asks a model is due when its answer will
+almost certainly have arrived, by the samples of `cogitate.scheduler.latency.latencies`, but not before the kind's
+`latency_least` and not after its `latency_most`. Admission refuses a job with a later answer as `TOO_SLOW`, a job with
+an answer after the run's last tick as `RUN_ENDS`, and spends nothing on either.
 
-To notice a model that becomes faster, admission still admits one job of a kind that is too slow, due after
-`latency_most`: when the model's newest answers (to other kinds, or the previous one) were fast enough, otherwise after
-`PAUSE`, or after `LONG_PAUSE` once two in turn were too late; and never two at a time. Jobs of an unknown model are due
-after `latency_most`, and admission refuses one that may wait less long than another has already waited in vain.
+To notice that a model has become faster, admission admits single trials of a kind that is too slow, due after
+`latency_most`: at once if the model's newest answers (to other kinds, or to the previous trial) were fast enough,
+otherwise after `PAUSE`, or after `LONG_PAUSE` once two consecutive trials were late. It never admits two at a time.
+Jobs for an unknown model are due after `latency_most`; admission refuses a job that may wait less than another such job
+has already waited without an answer.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ from cogitate.scheduler.config.tiers import ModelOption
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.tasks.job import Job, JobKey, Request
 
-TOO_SLOW = "too_slow"  # the refusal of a request, and the reason of its job's end
-RUN_ENDS = "run_ends"  # the refusal of a request whose answer would come after the run's last tick
+TOO_SLOW = "too_slow"  # refusal of a request, and reason of its job's end
+RUN_ENDS = "run_ends"  # refusal of a request whose answer would arrive after the run's last tick
 UNTIMELY = (TOO_SLOW, RUN_ENDS)
-PAUSE, LONG_PAUSE = 360, 1_440  # game minutes until another trial of a kind that is too slow
-EARLY = 2  # factor of the needed ticks for results that are wanted at a certain tick
+PAUSE, LONG_PAUSE = 360, 1_440  # game minutes until the next trial of a kind that is too slow
+EARLY = 2  # factor of the needed ticks for a result that is needed at a fixed tick
 
 
 class Bounds(NamedTuple):
-    """The ticks after which a kind's results may be due."""
+    """The least and the most ticks from admission to the due tick of a kind."""
 
     least: int
     most: int
 
 
 class JobInFlight(Protocol):
-    """An open job, as due ticks need it."""
+    """The properties of an open job that determine due ticks."""
 
     @property
     def job(self) -> Job: ...
@@ -51,8 +52,9 @@ class DueTicks:
     """The due ticks of one run.
 
     Args:
-        fixed: returns the fixed ticks from admission to due of a kind.
+        fixed: returns a kind's fixed ticks from admission to the due tick.
         bounds_of: returns the bounds of a kind whose due ticks follow its model's latency; None: they are fixed.
+        models_of: returns the models that a kind may use.
         jobs: the run's open jobs.
         clock: of the run.
     """
@@ -73,13 +75,13 @@ class DueTicks:
         self._known = known
         self._jobs = jobs
         self._pauses = (max(1, clock.ticks(PAUSE)), max(1, clock.ticks(LONG_PAUSE)))
-        self.last: int | None = None  # the run's last tick, if it has one: results due after it are useless
+        self.last: int | None = None  # the run's last tick, if known; results due after it are useless
         self._tick = -1
         self._flight: Counter[tuple[str, str]] = Counter()  # unanswered jobs by kind and model
         self._oldest: dict[str, int] = {}  # the tick that admitted the first of them, by model
 
     def due_of(self, request: Request, tick: int, offer: ModelOption) -> int | str:
-        """Return the due tick of a job with this option now; the refusal, if its answer would come too late."""
+        """Return the due tick of a job with this option, or a refusal if its answer would be late."""
         bounds = self._bounds_of(request.kind) if offer.model else None
         if bounds is None:
             return self._not_before(request, tick + self._within(request, self._fixed(request.kind)))
@@ -98,28 +100,32 @@ class DueTicks:
         return bool(model) and self._bounds_of(kind) is not None
 
     def fallback_due(self, request: Request, tick: int, why: str) -> int:
-        """Return the due tick of a heuristic that replaces a refused model."""
+        """Return the due tick of the heuristic that replaces a refused model.
+
+        Args:
+            why: the refusal.
+        """
         bounds = self._bounds_of(request.kind) if why in UNTIMELY else None
         wanted = self._fixed(request.kind) if bounds is None else bounds.least
         return self._not_before(request, tick + self._within(request, wanted))
 
     def ahead(self, kind: str, model: str, tick: int) -> int:
-        """Return the number of jobs of a kind and model that were admitted and are not answered yet."""
+        """Return the number of admitted jobs of a kind and model without an answer."""
         self._count(tick)
         return self._flight[kind, model]
 
     def record_admission(self, kind: str, model: str, tick: int) -> None:
-        """Record that a job was admitted."""
+        """Record the admission of a job."""
         if self.follows(kind, model):
             self._count(tick)
             self._flight[kind, model] += 1
             self._known.record_request(kind, model, tick)
 
     def lead(self, kind: str, crowd: int) -> int:
-        """Return how many ticks before it needs results a kind should request them; 0 with fixed due ticks.
+        """Return how many ticks in advance a kind should request a result; 0 with fixed due ticks.
 
         Args:
-            crowd: the number of owners that may ask at the same time.
+            crowd: number of owners that may request the kind at the same tick.
         """
         bounds = self._bounds_of(kind)
         if bounds is None or not any(models := self._models_of(kind)):
@@ -144,11 +150,11 @@ class DueTicks:
         if ahead or most < bounds.most:
             return True
         since = self._known.since(kind, model)
-        pause = self._pauses[self._known.tries_in_vain(kind, model, most) >= 2]
+        pause = self._pauses[self._known.slow_in_turn(kind, model, most) >= 2]
         return bool(since) and tick - since < pause and not self._known.is_fast(kind, model, most)
 
     def _count(self, tick: int) -> None:
-        """Count the open jobs, once a tick."""
+        """Count the open jobs, once per tick."""
         if tick == self._tick:
             return
         self._tick = tick

@@ -1,24 +1,24 @@
-"""The latencies of models: the ticks from a job's admission until a boundary may apply its answer, learned in a run.
+"""Learn the latencies of models during a run: ticks from a job's admission to the boundary that may apply its answer.
 
-With each answer of a model workers note the tick at which it was staged, or came too late (`lua/settle.lua`). The host
-leaves out what jobs waited because workers or the host itself were missing (`cogitate.scheduler.tick.pace`),
-takes these facts at the next boundary, journals them, and learns from them alone, so a resumed run knows the same. It
-keeps the newest `WINDOW` samples of each kind and model; a sample holds the latency of an answer, and how many jobs of
-its kind and model were ahead of it.
+For each answer of a model, workers note the tick at which it was staged or arrived late (`lua/settle.lua`). The host
+subtracts waits for missing workers and for its own absence (`cogitate.scheduler.tick.pace`), takes these facts at the
+next boundary, journals them, and learns only from them, so a resumed run knows the same. It keeps the newest `WINDOW`
+samples of each kind and model; a sample is the latency of an answer and the number of jobs of its kind and model that
+were ahead of it.
 
-A new job needs a high quantile of these samples with a margin, which is wider for few samples, and the time of its
-place in the queue: a job that may wait so long is nearly always in time. For a job that may wait less long the model is
-too slow if more than one of `TOLERATED` samples would have been late, and not all of the newest `RECENT` in turn were
-in time.
+A new job needs a high quantile of these samples, plus a margin that is wider for few samples, plus the time for its
+place in the queue. A job that may wait that long is almost always in time. For a job that may wait less, the model is
+too slow if more than one in `TOLERATED` samples would have been late, unless the newest `RECENT` consecutive answers
+were all in time.
 
-A job that ends late while a worker has it counts at once with twice its age, until the true figure replaces this
-guess, no worker has the job, or `RECENT` later answers come: the host believes at once that a model becomes
-slower, but only after `RECENT` answers in turn that it becomes faster.
+A job that ends late while a worker runs it counts at once, with twice its age. This guess stays until the true latency
+replaces it, no worker has the job any more, or `RECENT` later answers arrive. So the host believes at once that a model
+has become slower, but only after `RECENT` consecutive answers that it has become faster.
 
 Keys under the run's prefix:
     latencies  hash  "kind/model" -> `Known`, JSON
     timed      list  facts that no boundary has taken yet; see `cogitate.scheduler.ledger.answer_times`
-    job:<key>  field "answered": the fact of this open job was taken
+    job:<key>  field "answered": a boundary has taken the fact of this open job
     state      field "times": "1" while workers note them; field "latency_prior": `LatencyPrior`, JSON
 """
 
@@ -39,16 +39,16 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
 
 WINDOW = 64  # samples of one kind and model
-PASSED = 64  # of so many answers one may take longer than a job's need
-TOLERATED = 20  # of so many answers one may come too late, and one more; otherwise the model is too slow
-TWICE = 2  # times the usual latency are too long for a kind of a model without samples
-ENOUGH = 5  # samples of a kind's own; with fewer it borrows from the model's other kinds
-BORROWED = 16  # newest samples of each of them
-RECENT = 6  # consecutive answers, all faster than three quarters of the earlier ones, make those forgotten
-OLD = 3  # earlier samples, below which none are forgotten
-CROWD = 8  # jobs ahead, from which a sample counts for the queue
-CROWDS = 4  # such samples, from which they decide about the queue
-SAYING = 6  # newest answers of a model that show whether it is fast again; the fastest of a crowd come first
+PASSED = 64  # one answer in 64 may take longer than a job needs by the samples
+TOLERATED = 20  # one answer in 20, plus one, may be late before the model counts as too slow
+TWICE = 2  # without samples, a job must be able to wait so many times the usual latency
+ENOUGH = 5  # samples of a kind; with fewer, it borrows from the model's other kinds
+BORROWED = 16  # newest samples of each of these kinds
+RECENT = 6  # consecutive answers; if all are in the fastest quarter of the earlier samples, those are forgotten
+OLD = 3  # fewest earlier samples for this comparison
+CROWD = 8  # jobs ahead of a sample from which on it shows the effect of the queue
+CROWDS = 4  # number of such samples from which on they determine the queue's effect instead of the prior
+SAYING = 6  # newest answers of a model that decide whether it is fast again; the fastest of a crowd arrive first
 
 
 class Sample(NamedTuple):
@@ -56,64 +56,65 @@ class Sample(NamedTuple):
 
     ticks: int
     ahead: int
-    at: int  # the tick at which the host learned it
-    awaited: str = ""  # key of a job that ended without its answer: the ticks are a guess until the answer comes
+    at: int  # tick at which the host learned the latency
+    awaited: str = ""  # key of a job that ended without its answer; the ticks are a guess until the answer arrives
 
 
 class Known(msgspec.Struct, omit_defaults=True):
     """The samples of one kind and model."""
 
-    samples: list[Sample] = msgspec.field(default_factory=list)  # the oldest first
-    asked: int = 0  # the tick that admitted the newest job; 0: none
+    samples: list[Sample] = msgspec.field(default_factory=list)  # oldest first
+    asked: int = 0  # tick that admitted the newest job; 0: none
 
 
 class LatencyPrior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The host's knowledge before its run began: an input of the run, kept with it."""
+    """The host's knowledge before the run began. It is an input of the run, and the run stores it."""
 
     usual: dict[str, float] = msgspec.field(default_factory=dict)  # model -> usual ticks of a call
     queue: dict[str, float] = msgspec.field(default_factory=dict)  # model -> ticks that each job ahead adds
     slots: int = 1  # concurrent calls of the run's workers
     assumed: list[str] = msgspec.field(default_factory=list)  # models whose `usual` is a guess
-    tick_rate: float | None = None  # ticks a second on which all of this is based
+    tick_rate: float | None = None  # ticks per second from which the ticks above were computed
 
 
 class Latencies:
-    """The latencies of its models that one run has learned."""
+    """The latencies of models that one run has learned."""
 
     def __init__(self) -> None:
         self.prior = LatencyPrior()
         self._known: dict[tuple[str, str], Known] = {}
         self._answered: set[JobKey] = set()  # open jobs
-        self._newly: set[JobKey] = set()  # of these, the ones not yet in the ledger
+        self._newly: set[JobKey] = set()  # answered jobs that the ledger does not mark as such yet
         self._changed: set[tuple[str, str]] = set()
-        self._needs: dict[tuple[str, str], tuple[float, float] | None] = {}  # computed since the last change
+        self._needs: dict[tuple[str, str], tuple[float, float] | None] = {}  # a cache; a change of samples clears it
         self._taken = 0  # facts that the next commit removes from the list
-        self._wanted = False  # whether workers note facts
+        self._wanted = False  # whether workers should note facts
         self._wanted_in_ledger: bool | None = None  # None: unknown
         self._anew = False  # whether the ledger still holds forgotten samples
 
     # -- learning ------------------------------------------------------------------------------------
 
     def take(self, timed: Sequence[Timed | None], tick: int, is_open: Container[JobKey]) -> tuple[Timed, ...]:
-        """Learn from facts at a boundary, and return those that were new."""
+        """Learn from facts at a boundary, and return the new ones."""
         self._taken += len(timed)
         return tuple(fact for fact in timed if fact is not None and self._learn(fact, tick, fact.key in is_open))
 
     def ended(self, key: JobKey) -> None:
-        """Forget a job that has its end."""
+        """Forget a job that has ended."""
         self._answered.discard(key)
         self._newly.discard(key)
 
     def overdue(self, fact: Overdue, model: str, ahead: int, tick: int) -> None:
-        """Record that a job ended at a boundary while a worker had it."""
+        """Record that a job ended at a boundary while a worker ran it."""
         self._add((fact.key.kind, model), Sample(2 * max(1, fact.ticks), ahead, tick, fact.key.text()))
 
     def awaited(self) -> set[JobKey]:
-        """Return the jobs that ended late and count by a guess."""
-        return {JobKey.parse(one.awaited) for known in self._known.values() for one in known.samples if one.awaited}
+        """Return the jobs that ended late and whose latency is a guess."""
+        samples = (sample for known in self._known.values() for sample in known.samples)
+        return {JobKey.parse(sample.awaited) for sample in samples if sample.awaited}
 
     def give_up(self, key: JobKey) -> bool:
-        """Forget the guess of a job whose answer comes no more; return whether there was one."""
+        """Forget the guess for a job whose answer will not arrive; return whether there was a guess."""
         text = key.text()
         for pair, known in sorted(self._known.items()):
             left = [sample for sample in known.samples if sample.awaited != text]
@@ -125,7 +126,7 @@ class Latencies:
         return False
 
     def record_request(self, kind: str, model: str, tick: int) -> None:
-        """Record that a job of a kind was admitted to a model."""
+        """Record the admission of a job of a kind for a model."""
         pair = (kind, model)
         self._known.setdefault(pair, Known()).asked = tick
         self._changed.add(pair)
@@ -158,7 +159,7 @@ class Latencies:
 
     @staticmethod
     def _give_up_guesses(samples: list[Sample]) -> None:
-        """Forget guesses after which `RECENT` answers were requested and have come."""
+        """Forget guesses after which `RECENT` answers were requested and have arrived."""
         asked = sorted(sample.at - sample.ticks for sample in samples if not sample.awaited)
         since = asked[-RECENT] if len(asked) >= RECENT else -1
         samples[:] = [sample for sample in samples if not sample.awaited or sample.at > since]
@@ -167,16 +168,16 @@ class Latencies:
     def _forget_slower(samples: list[Sample]) -> None:
         """Forget the older samples of a model that has become faster."""
         recent = _in_turn(samples)
-        older = sorted(one.ticks for one in samples[:recent])
+        older = sorted(sample.ticks for sample in samples[:recent])
         if recent is not None and len(older) >= OLD:
-            usual_least = older[len(older) // 4]
-            if all(one.ticks < usual_least and not one.awaited for one in samples[recent:]):
+            first_quartile = older[len(older) // 4]
+            if all(sample.ticks < first_quartile and not sample.awaited for sample in samples[recent:]):
                 del samples[:recent]
 
     # -- queries -------------------------------------------------------------------------------------
 
     def need(self, kind: str, model: str, ahead: int) -> int | None:
-        """Return the ticks within which an answer nearly always comes; None for an unknown model."""
+        """Return the ticks within which an answer almost always arrives; None for an unknown model."""
         pair = (kind, model)
         if pair not in self._needs:
             self._needs[pair] = self._line(kind, model)
@@ -184,7 +185,7 @@ class Latencies:
         return None if line is None else max(1, math.ceil(line[0] + line[1] * ahead) + 1)
 
     def is_assumed(self, model: str) -> bool:
-        """Return whether the prior's guess is all that is known of a model."""
+        """Return whether a model's latency is only a guess of the prior."""
         return model in self.prior.assumed and not any(samples for _, samples in self._of_model(model))
 
     def is_too_slow(self, kind: str, model: str, ahead: int, most: int) -> bool:
@@ -200,26 +201,26 @@ class Latencies:
         return recent is None or any(late[recent : len(own)])
 
     def nearly_all_within(self, kind: str, model: str) -> int | None:
-        """Return the ticks within which all answers came but the few that `is_too_slow` tolerates; None without any."""
+        """Return the ticks within which all answers arrived but those that `is_too_slow` tolerates; None: no answer."""
         ticks = sorted(sample.ticks for sample in self._samples(kind, model))
         return ticks[-1 - _tolerated(len(ticks))] if ticks else None
 
-    def tries_in_vain(self, kind: str, model: str, most: int) -> int:
+    def slow_in_turn(self, kind: str, model: str, most: int) -> int:
         """Return how many of a kind's newest consecutive answers took longer than `most` ticks."""
-        found, begin = 0, None
+        count, begin = 0, None
         for sample in reversed(self.samples(kind, model)):
             if sample.ticks <= most:
                 break
             if begin is None or sample.at <= begin:
-                found, begin = found + 1, sample.at - sample.ticks
-        return found
+                count, begin = count + 1, sample.at - sample.ticks
+        return count
 
     def is_answered(self, key: JobKey) -> bool:
-        """Return whether the answer to an open job has come."""
+        """Return whether the answer to an open job has arrived."""
         return key in self._answered
 
     def since(self, kind: str, model: str) -> int:
-        """Return the tick that admitted the newest job of a kind to a model; 0: none was."""
+        """Return the tick that admitted the newest job of a kind for a model; 0: there was none."""
         known = self._known.get((kind, model))
         return known.asked if known is not None else 0
 
@@ -236,11 +237,12 @@ class Latencies:
             for other, samples in self._of_model(model)
             for at, sample in enumerate(reversed(samples[-SAYING:]))
         )[-SAYING:]
-        said = [sample for *_, sample in newest]
-        return bool(said) and said[-1].at > since and all(one.ticks <= ticks and not one.awaited for one in said)
+        latest = [sample for *_, sample in newest]
+        in_time = all(sample.ticks <= ticks and not sample.awaited for sample in latest)
+        return bool(latest) and latest[-1].at > since and in_time
 
     def samples(self, kind: str, model: str) -> Sequence[Sample]:
-        """Return the samples of one kind and model itself, the oldest first."""
+        """Return the samples of one kind and model, oldest first, without borrowed ones."""
         known = self._known.get((kind, model))
         return tuple(known.samples) if known is not None else ()
 
@@ -256,7 +258,7 @@ class Latencies:
         return max(0.0, longest) * _margin(len(alone)), queue
 
     def _samples(self, kind: str, model: str) -> list[Sample]:
-        """Return the samples of the kind, and of the model's other kinds while they are too few."""
+        """Return the samples of the kind and, if they are too few, of the model's other kinds."""
         own = self._known.get((kind, model))
         samples = list(own.samples) if own is not None else []
         if len(samples) < ENOUGH:
@@ -265,23 +267,23 @@ class Latencies:
         return samples
 
     def _queue(self, model: str) -> float:
-        """Return the ticks that each job ahead adds: by the samples of crowds if enough, else by the prior.
+        """Return the ticks that each job ahead adds: from the samples of crowds if there are enough, or from the prior.
 
-        The samples give a least-squares line, those of each kind about their own mean.
+        The result is the slope of a least-squares line through the samples, with each kind centred on its own mean.
         """
-        found = [samples for _, samples in self._of_model(model) if samples]
-        if sum(sample.ahead >= CROWD for samples in found for sample in samples) < CROWDS:
-            known = self.prior.queue.get(model)
-            ticks = [sample.ticks for samples in found for sample in samples]
+        by_kind = [samples for _, samples in self._of_model(model) if samples]
+        if sum(sample.ahead >= CROWD for samples in by_kind for sample in samples) < CROWDS:
+            prior = self.prior.queue.get(model)
+            ticks = [sample.ticks for samples in by_kind for sample in samples]
             usual = median(ticks) if ticks else self.prior.usual.get(model, 0.0)
-            return known if known is not None else usual / self.prior.slots
-        together = spread = 0.0
-        for samples in found:
-            ahead, ticks = [one.ahead for one in samples], [one.ticks for one in samples]
-            middle = mean(ahead), mean(ticks)
-            together += sum((a - middle[0]) * (t - middle[1]) for a, t in zip(ahead, ticks, strict=True))
-            spread += sum((a - middle[0]) ** 2 for a in ahead)
-        return max(0.0, together / spread) if spread else 0.0
+            return prior if prior is not None else usual / self.prior.slots
+        covariance = variance = 0.0
+        for samples in by_kind:
+            ahead, ticks = [sample.ahead for sample in samples], [sample.ticks for sample in samples]
+            means = mean(ahead), mean(ticks)
+            covariance += sum((a - means[0]) * (t - means[1]) for a, t in zip(ahead, ticks, strict=True))
+            variance += sum((a - means[0]) ** 2 for a in ahead)
+        return max(0.0, covariance / variance) if variance else 0.0
 
     def _of_model(self, model: str) -> Iterator[tuple[str, list[Sample]]]:
         return ((kind, known.samples) for (kind, name), known in sorted(self._known.items()) if name == model)
@@ -289,11 +291,11 @@ class Latencies:
     # -- with the ledger -----------------------------------------------------------------------------
 
     def want(self, wanted: bool) -> None:
-        """Set whether this run's workers note facts."""
+        """Set whether this run's workers should note facts."""
         self._wanted = wanted
 
     def begin_anew(self, prior: LatencyPrior) -> None:
-        """Forget all samples, as when a run continues at another tick rate: they are in ticks."""
+        """Forget all samples, because they are in ticks and the run continues at another tick rate."""
         self.prior, self._anew = prior, True
         self._known.clear()
         self._changed.clear()
@@ -321,7 +323,7 @@ class Latencies:
         return writes
 
     def load(self, store: RunStore, jobs: Iterable[JobKey]) -> None:
-        """Restore the samples that the ledger keeps."""
+        """Read back the samples from the ledger."""
         pipeline, keys = store.pipeline(), sorted(jobs)
         for key in keys:
             pipeline.hexists(store.job_key(key.text()), "answered")
@@ -337,24 +339,25 @@ class Latencies:
 
 
 def _in_turn(samples: Sequence[Sample]) -> int | None:
-    """Return the index from which the newest answers hold `RECENT` consecutive requests; None: there are not so many.
+    """Return the index from which on the samples contain `RECENT` consecutive requests; None if there are fewer.
 
-    Only these show a model's present latency: of a crowd the fastest come first.
+    Requests are consecutive if each was made after the previous answer. Only these show a model's present latency,
+    because the fastest answers of a crowd arrive first.
     """
-    begin, found = samples[-1].at if samples else 0, 0
+    begin, count = samples[-1].at if samples else 0, 0
     for at in range(len(samples) - 1, -1, -1):
         if samples[at].at <= begin:
-            begin, found = samples[at].at - samples[at].ticks, found + 1
-            if found == RECENT:
+            begin, count = samples[at].at - samples[at].ticks, count + 1
+            if count == RECENT:
                 return at
     return None
 
 
 def _tolerated(samples: int) -> int:
-    """Return how many of so many answers may come too late before their model is too slow."""
+    """Return how many of these samples may be late before the model counts as too slow."""
     return 1 + samples // TOLERATED if samples >= ENOUGH else 0
 
 
 def _margin(samples: int) -> float:
-    """Return the factor for a high quantile of so few samples: 3 for one, 1.5 for 16, 1.25 for 64."""
+    """Return the factor for a high quantile of few samples: 3 for one, 1.5 for 16, 1.25 for 64."""
     return 1 + 2 / math.sqrt(samples)

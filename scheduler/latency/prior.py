@@ -1,4 +1,4 @@
-"""The prior of latencies: the usual duration of calls to the endpoints, as a host knows it before a run begins."""
+"""Compute the prior of latencies from the usual duration of calls to the endpoints, before a run begins."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ ASSUMED = 2.0  # seconds of a call to an unknown endpoint, about the latency of 
 
 
 def prior_of(settings: Settings, usual: Mapping[str, float], tick_rate: float | None = None) -> LatencyPrior:
-    """Return the latencies that a run with these settings assumes until it has samples; the run keeps them.
+    """Return the latencies that a run with these settings assumes until it has samples; the run stores them.
 
     Args:
-        usual: endpoint -> usual seconds of a call, for endpoints that were called before; others count as `ASSUMED`.
-        tick_rate: ticks a second; None: that of the settings.
+        usual: endpoint -> usual seconds of a call, for endpoints that were called before; others get `ASSUMED`.
+        tick_rate: ticks per second; None: the setting.
     """
     slots = settings.concurrency * max(1, settings.workers)
     rate = settings.tick_rate if tick_rate is None else tick_rate

@@ -1,1 +1,1 @@
-"""The ledger: the truth about a run in Redis, its keys and scripts, the steps of hosts and of workers."""
+"""The ledger: the authoritative state of a run in Redis, its keys and scripts, and the steps of hosts and workers."""

@@ -1,17 +1,18 @@
-"""Times at which models' answers arrived, as workers note them for the host of their run.
+"""Read and write workers' notes of the times at which models' answers arrived.
 
-Where due ticks follow the latencies of models, a worker that settles an attempt with an answer has the script note the
-last committed tick of that moment in the list `timed` of the run. The host is shown the list with the steps it takes
-anyway, takes it at the next boundary, journals it, and removes it with the step that commits that tick.
+If due ticks follow the latencies of models, the script that settles an attempt with an answer notes the last committed
+tick in the run's list `timed`. The replies to the host's ordinary steps carry the list. The host takes it at the next
+boundary, journals it, and removes it with the step that commits that tick.
 
-The note also names the tick at which the worker claimed the job, since the time that a job waited for a worker says
-nothing about its model: `cogitate.scheduler.tick.pace` separates the two before a boundary learns.
+The note also names the tick at which the worker claimed the job, because the wait for a worker says nothing about the
+model: `cogitate.scheduler.tick.pace` subtracts it before a boundary learns from the note.
 
-A job that ends while a worker has it takes longer than its age, which is a fact as well (`Overdue`). It is taken back
-once no worker has the job and no answer has come.
+A job that ends while a worker runs it takes longer than its age, which is a fact too (`Overdue`). The host withdraws
+this fact once no worker has the job and no answer has arrived.
 
-The note says what the call used, too. An answer may wait long for its due tick, as plans do that are asked for before
-the morning; from the boundary that learns of it on, admission counts that instead of the job's reservation.
+The note also records the usage of the call. An answer may wait long for its due tick, like a plan that was requested
+the evening before. From the boundary that learns of it on, admission counts this usage instead of the job's
+reservation.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ class Timed(NamedTuple):
     model: str
     ahead: int  # jobs of the same kind and model that were in flight when it was admitted
     ticks: int  # from its admission to the first boundary that could have applied it
-    used: Cost = Cost()  # by the call, as admission's view counts it; nothing if it was not noted
+    used: Cost = Cost()  # usage of the call, as admission's view counts it; zero if it was not noted
 
 
 class Overdue(NamedTuple):
-    """A job that ended late while a worker had it."""
+    """A job that ended late while a worker ran it."""
 
     key: JobKey
     ticks: int  # its age at its end; 0: its worker was lost or its call failed, so no answer will come
@@ -58,43 +59,47 @@ class _Note(msgspec.Struct, array_like=True):
     calls: _Amount = 0
     tokens: _Amount = 0
     usd_micros: _Amount = 0
-    claimed: _Amount = 0  # the tick that was committed then; 0: not noted
+    claimed: _Amount = 0  # last committed tick at the claim; 0: not noted
 
 
 _NOTE = typed_json.decoder(_Note)
 
 
 def read_timed(raw: Iterable[bytes]) -> list[Timed | None]:
-    """Return the times that workers have noted: each the last committed tick, then key, model and place as JSON."""
-    found: list[Timed | None] = []
-    for one in raw:
+    """Return the times that workers have noted; None for an unreadable note.
+
+    Args:
+        raw: notes, each the last committed tick, a space, and a `_Note` as JSON.
+    """
+    times: list[Timed | None] = []
+    for line in raw:
         try:
-            tick, _, rest = one.decode().partition(" ")
+            tick, _, rest = line.decode().partition(" ")
             note = _NOTE.decode(rest)
             key = JobKey.parse(note.key)
             used = Cost(note.calls, note.tokens, note.usd_micros)
-            found.append(Timed(key, note.model, max(0, note.ahead), max(1, int(tick) + 1 - key.tick), used))
+            times.append(Timed(key, note.model, max(0, note.ahead), max(1, int(tick) + 1 - key.tick), used))
         except (ValueError, RecursionError) as error:
             log.warning("ledger.unreadable", what="the time of an answer", error=str(error)[:200])
-            found.append(None)
-    return found
+            times.append(None)
+    return times
 
 
 def read_claimed(raw: Iterable[bytes]) -> dict[JobKey, int]:
-    """Return the ticks at which jobs were claimed, from the notes on their answers that have them."""
-    found = {}
-    for one in raw:
+    """Return the ticks at which jobs were claimed, from those notes that record them."""
+    claimed = {}
+    for line in raw:
         with contextlib.suppress(ValueError, RecursionError):  # `read_timed` reports it
-            note = _NOTE.decode(one.decode().partition(" ")[2])
+            note = _NOTE.decode(line.decode().partition(" ")[2])
             if note.claimed:
-                found[JobKey.parse(note.key)] = note.claimed
-    return found
+                claimed[JobKey.parse(note.key)] = note.claimed
+    return claimed
 
 
 def note_of(key: JobKey, model: str, ahead: int, used: Cost, claimed: int = 0) -> bytes:
-    """Return a worker's note on an answer; the script puts the tick before it.
+    """Return a worker's note on an answer; the script prepends the tick.
 
     Args:
-        claimed: the tick that was committed when the worker claimed the job; 0: not known.
+        claimed: the last committed tick when the worker claimed the job; 0: unknown.
     """
     return msgspec.json.encode(_Note(key.text(), model, ahead, used.calls, used.tokens, used.usd_micros, claimed))

@@ -1,8 +1,8 @@
 """The attempts of a run whose requests wait for a batch file or are in one, and the desk that sends and reads batches.
 
-An attempt that is handed over needs no worker: all of it is in the ledger before anything is sent. The process that
-holds the run's desk sends the requests, records the batch, and hands out the answers; if it dies, the next one to look
-takes the desk over.
+A parked attempt needs no worker, because the ledger holds all of it before anything is sent. The worker process that
+holds the run's desk sends the requests, records the batch, and hands out the answers. If that process dies, the next
+one that looks takes over the desk.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from cogitate.scheduler.ledger.keys import (
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
 from cogitate.tasks.job import Cost, JobKey
 
-KEPT_TIMES = 10  # of an endpoint's latest batches
-REFUSED = -1  # in place of a time: the endpoint did not take a batch
+KEPT_TIMES = 10  # latest batches of an endpoint whose durations are stored
+REFUSED = -1  # in place of a duration: the endpoint refused a batch
 
 
 class Batched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,10 +40,10 @@ class Batched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     job: str  # key
     due: int  # tick
     model: Model
-    digest: str  # of the question: its answer is used for no other
+    digest: str  # of the question; the answer serves no other question
     size: int  # bytes of the request
     reserved: Cost
-    real_day: tuple[str, str]  # what is held of the real day
+    real_day: tuple[str, str]  # its reservation from the real day: date and token
 
     @property
     def key(self) -> JobKey:
@@ -54,14 +54,14 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A batch file at an endpoint."""
 
     endpoint: str
-    at: int  # seconds of the server's clock at which it was sent
-    tokens: tuple[str, ...]  # of the attempts in it
-    id: str = ""  # the endpoint's name for it; "": not known to have arrived there
+    at: int  # when it was sent, in seconds of the server's clock
+    tokens: tuple[str, ...]  # of its attempts
+    id: str = ""  # the endpoint's name for it; "": its arrival there is unknown
     cancelled: bool = False  # whether the endpoint was asked to cancel it
 
 
 class Desk(NamedTuple):
-    """The batches of a run, its batched attempts, and which of their jobs still wait."""
+    """The batches of a run, its batched attempts, and those of them whose jobs still wait."""
 
     tick: int
     status: str
@@ -82,7 +82,7 @@ def new_tag() -> str:
 
 
 class Batches:
-    """The batches of all runs as one worker process sees them. Thread-safe.
+    """One worker process's access to the batches of all runs. Thread-safe.
 
     Args:
         worker: the name under which the process beats.
@@ -96,14 +96,14 @@ class Batches:
         self._step = script(client, "batches")
 
     def park(self, claim: Claim, batched: Batched, line: bytes) -> bool:
-        """Hand an attempt over to the next batch; return False if its job must be asked singly."""
+        """Park an attempt for the next batch; return False if its request must be sent alone."""
         job = claim.job
         args: list[str | bytes] = [run_base(job.run), claim.incarnation, batched.job, claim.token]
         args += [msgspec.json.encode(batched), line]
         return bool(self._park(keys=[incarnation_key(job.run)], args=args))
 
     def has_any(self, run: str) -> str | None:
-        """Return the incarnation of a run that has something in batches, or None; also for a run of another version."""
+        """Return a run's incarnation if it has batches or batched attempts; None otherwise, or for another version."""
         incarnation = incarnation_of(self._client, run)
         if incarnation is None:
             return None
@@ -113,11 +113,11 @@ class Batches:
         return incarnation if store.field("state", "schema") == str(SCHEMA).encode() else None
 
     def look(self, run: str, incarnation: str, hold: float) -> Desk | None:
-        """Take the desk for `hold` seconds, or keep it, and return what is there; None if another process has it."""
-        found = self._do(run, incarnation, hold, "look")
-        if found is None:
+        """Take or keep the desk for `hold` seconds, and return its state; None if another process holds it."""
+        reply = self._do(run, incarnation, hold, "look")
+        if reply is None:
             return None
-        tick, status, now, batches, rows = found
+        tick, status, now, batches, rows = reply
         batched = {rows[i].decode(): typed_json.decode(rows[i + 1], Batched) for i in range(0, len(rows), 3)}
         return Desk(
             tick=int(tick),
@@ -129,7 +129,7 @@ class Batches:
         )
 
     def record(self, run: str, incarnation: str, tag: str, batch: Batch, hold: float) -> bool:
-        """Record a batch before it is sent, or what has changed about it; return False if the desk is lost."""
+        """Record a batch before sending it, or a change of it; return False if the desk is lost."""
         return self._do(run, incarnation, hold, "record", tag, msgspec.json.encode(batch)) is not None
 
     def lines(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> list[bytes]:
@@ -137,21 +137,21 @@ class Batches:
         return self._do(run, incarnation, hold, "lines", *tokens) or []
 
     def sent(self, run: str, incarnation: str, tag: str, batch: Batch, hold: float) -> bool:
-        """Record that an endpoint has a batch; return False if the desk is lost."""
+        """Record that an endpoint has taken a batch; return False if the desk is lost."""
         return self._do(run, incarnation, hold, "sent", tag, msgspec.json.encode(batch), *batch.tokens) is not None
 
     def release(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> list[str]:
-        """Give attempts back at no cost, so that their jobs are asked singly; return those whose jobs have ended."""
-        found = self._do(run, incarnation, hold, "release", *tokens) if tokens else []
-        return [token.decode() for token in found or []]
+        """Give attempts back at no cost, so their requests are sent alone; return those whose jobs have ended."""
+        reply = self._do(run, incarnation, hold, "release", *tokens) if tokens else []
+        return [token.decode() for token in reply or []]
 
     def abandon(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> None:
-        """Wait no longer for these attempts: each counts in full until its usage arrives, and its job is free."""
+        """Give these attempts up: each counts in full until its usage arrives, and its job can be claimed again."""
         if tokens:
             self._do(run, incarnation, hold, "abandon", *tokens)
 
     def done(self, run: str, incarnation: str, tokens: Sequence[str], hold: float) -> None:
-        """Forget these attempts: they are settled."""
+        """Forget these settled attempts."""
         if tokens:
             self._do(run, incarnation, hold, "done", *tokens)
 
@@ -160,12 +160,12 @@ class Batches:
         self._do(run, incarnation, hold, "close", tag)
 
     def of_deleted_runs(self) -> list[tuple[str, Batch, int]]:
-        """Return the tag of each batch that a deleted run has left, the batch, and its age in seconds."""
-        found = read_hash(self._client, DELETED_BATCHES)
-        if not found:
+        """Return each batch that a deleted run has left: its tag, the batch, and its age in seconds."""
+        left = read_hash(self._client, DELETED_BATCHES)
+        if not left:
             return []
         now = server_time(self._client, DELETED_BATCHES)[0]
-        batches = ((tag.decode(), typed_json.decode(raw, Batch)) for tag, raw in sorted(found.items()))
+        batches = ((tag.decode(), typed_json.decode(raw, Batch)) for tag, raw in sorted(left.items()))
         return [(tag, batch, max(0, now - batch.at)) for tag, batch in batches]
 
     def forget_deleted(self, tag: str) -> None:
@@ -173,7 +173,7 @@ class Batches:
         self._client.hdel(DELETED_BATCHES, tag)
 
     def took(self, endpoint: str, seconds: int) -> None:
-        """Note how long an endpoint took for a batch, or that it `REFUSED` one."""
+        """Record how long an endpoint took for a batch, or that it `REFUSED` one."""
         key = batch_times_key(endpoint)
         now = server_time(self._client, key)[0]
         with self._client.pipeline(transaction=True) as pipe:
@@ -182,14 +182,14 @@ class Batches:
             pipe.execute()
 
     def times(self, endpoint: str) -> list[tuple[int, int]]:
-        """Return the latest batches of an endpoint, the newest first: seconds since its end, and those it took."""
+        """Return the latest batches of an endpoint, newest first: seconds since the end, and duration in seconds."""
         key = batch_times_key(endpoint)
         now = server_time(self._client, key)[0]
-        found: Reply = self._client.lrange(key, 0, -1)
-        pairs = (raw.decode().split(" ") for raw in found)
+        times: Reply = self._client.lrange(key, 0, -1)
+        pairs = (raw.decode().split(" ") for raw in times)
         return [(now - int(at), int(seconds)) for at, seconds in pairs]
 
     def _do(self, run: str, incarnation: str, hold: float, step: str, *args: str | bytes) -> Reply | None:
         given = [run_base(run), incarnation, self._nonce, int(hold * 1_000), self._worker, step, *args]
-        found: Reply | None = self._step(keys=[incarnation_key(run)], args=given)
-        return found
+        reply: Reply | None = self._step(keys=[incarnation_key(run)], args=given)
+        return reply

@@ -1,6 +1,6 @@
-"""The worker's side of the ledger: claim a job, beat while it runs, settle the attempt.
+"""The worker's side of the ledger: claim a job, send heartbeats while it runs, settle the attempt.
 
-It also makes trial hints, which workers answer in the run's `readiness`.
+It also makes trial hints, which workers answer in the run's hash `readiness`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
 Settled = Literal["staged", "offered", "freed", "accounted", "already", "unknown", "gone"]
 TrialState = Literal["asked", "taken", "answered"]
-UNUSABLE = "unusable"  # class of failure of an answer that is valid JSON but useless; the name of a check follows
-KIND_FAILED = "kind_failed"  # the check that is named if the kind's code fails on an answer
+UNUSABLE = "unusable"  # failure class of an answer that is valid JSON but useless; a check's name follows it
+KIND_FAILED = "kind_failed"  # the check's name if the kind's code fails on an answer
 Refusal = Literal["gone", "paused", "newer", "older", "unreadable", "closed", "claimed", "late", "dead", "alone"]
 
 
@@ -57,21 +57,21 @@ class PromptCount(NamedTuple):
 
     estimated: int
     reported: int
-    others: int = 0  # of the estimate: characters other than Latin letters and ASCII
+    others: int = 0  # part of the estimate for characters other than Latin letters and ASCII
 
 
 class Tried(NamedTuple):
-    """One attempt as its worker saw it. Nothing depends on it."""
+    """A worker's record of one attempt, for information only."""
 
     number: int  # 1 for the first attempt of the job
     ms: int  # from claim to outcome
     used: Cost
     model: str
-    failure: str = ""  # its class, with the check that an unusable answer failed; "": it staged the result
+    failure: str = ""  # class of the failure, with the failed check of an unusable answer; "": it staged the result
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of an attempt, as the ledger stages it."""
+    """The result of an attempt, in the form that the ledger stages."""
 
     effects: tuple[Effect, ...]
     source: Source
@@ -79,44 +79,44 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Cost = Cost()  # of the attempt that staged it
     model: str = ""
     prompt: str = ""  # content hash of the prompt's template
-    failure: str = ""  # class of the failure behind reason "failed", with the check of an unusable answer
-    because: str = ""  # of "breaker_open": class of the failure that opened it; of "unusable:kind": the place
-    refusal: str = ""  # why the kind's result without a model is invalid; then there are no effects
-    count: PromptCount | None = None  # if the model reported usage from which estimates can learn
-    unreported: bool = False  # the model reported no usage: it is a high estimate
-    reasoning: int = 0  # tokens of the usage that were reasoning, as reported
-    packed: int = 0  # jobs that one request asked for together; 0: it asked for this one alone
-    hybrid: bool = False  # its memories were chosen by vectors too, not by words alone
-    embedded: int = 0  # tokens of the usage that vectors took
+    failure: str = ""  # class of the failure behind reason "failed", with the failed check of an unusable answer
+    because: str = ""  # for "breaker_open": class of the failure that opened it; for "unusable:kind": the place
+    refusal: str = ""  # why the heuristic's result is invalid; then there are no effects
+    count: PromptCount | None = None  # set if the model reported usage from which estimates can learn
+    unreported: bool = False  # True: the model reported no usage, and `usage` is a high estimate
+    reasoning: int = 0  # reasoning tokens that the model reported, of the usage
+    packed: int = 0  # jobs in the request; 0: only this one
+    hybrid: bool = False  # whether retrieval compared vectors too, not only words
+    embedded: int = 0  # tokens for vectors, of the usage
     service_tier: str = ""  # that answered, as the endpoint reports
-    discount: int = 0  # micro-dollars more that the standard service tier would have cost
-    saved: bool = False  # the answer is that of an identical call: `usage` is what that cost, and nothing was spent
+    discount: int = 0  # micro-dollars saved against the standard service tier
+    saved: bool = False  # True: an identical call got the answer; `usage` is that call's, and this job spent nothing
     inputs: str = ""  # hash of what it depends on (`cogitate.workers.jobs.call.inputs_digest`); "": no prompt was made
-    late: int = 0  # tick at which the same answer came in the source of this fork, after its job's end; 0: it did not
+    late: int = 0  # in a fork: tick at which this answer arrived in the source after its job's end; 0: in time
     worker: str = ""  # that staged it
     tries: tuple[Tried, ...] = ()  # its attempts, this one last; empty without a model
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt handed out by the ledger: the job, what it may read, and the token that fences it."""
+    """An attempt that the ledger has handed out: the job, the data that it may read, and the fencing token."""
 
     incarnation: str
     token: str
     number: int  # 1 for the first attempt
-    cap: int  # claims that the run allows of one job
-    tick: int = 0  # that was committed at the claim
+    cap: int  # claims that the run allows for one job
+    tick: int = 0  # last committed tick at the claim
     case: Case
-    model: Model | None = None  # as the job's kind asks it; None: the job names none, or one that the run does not have
+    model: Model | None = None  # with its parameters for the kind; None: the job names no model that the run has
     others: tuple[Model, ...] = ()  # models to ask, in this order, if that one cannot be reached
-    response_cache: bool = False  # the run reuses answers of earlier runs, and stores its answers for later ones
-    embeddings: EmbeddingModel | None = None  # None: memories are chosen by words alone
-    templates: Mapping[str, str] = {}  # that replace others in this run, by name
-    in_source: Result | None = None  # of a fork: the job's result in its source
-    source_recorded: bool = False  # of a fork: its source recorded answers, which it has copied
+    response_cache: bool = False  # whether the run reuses answers of earlier runs, and stores answers for later ones
+    embeddings: EmbeddingModel | None = None  # None: retrieval compares words only
+    templates: Mapping[str, str] = {}  # prompt templates that this run replaces, by name
+    in_source: Result | None = None  # in a fork: the job's result in the source
+    source_recorded: bool = False  # in a fork: whether it has copied answers that its source recorded
 
     @property
     def last(self) -> bool:
-        """Return whether no further attempt is allowed."""
+        """Return whether this is the last attempt that the run allows."""
         return self.number >= self.cap
 
     @property
@@ -131,28 +131,28 @@ class _Asks(msgspec.Struct):
 
 
 class _KnownFacts(NamedTuple):
-    """A version of a run's facts, and what follows from it for jobs."""
+    """A version of a run's facts, with the values that jobs derive from it."""
 
     facts: Facts
     world: WorldFacts
     models: dict[tuple[str, str], tuple[Model | None, tuple[Model, ...]]]  # by a job's kind and model
 
     def find_models(self, kind: str, name: str) -> tuple[Model | None, tuple[Model, ...]]:
-        """Return the model that jobs of a kind name, and those to ask if that one cannot be reached."""
-        found = self.models[kind, name] = self.facts.model(kind, name), self.facts.below(kind, name)
-        return found
+        """Return the named model for jobs of a kind, and the models to ask if it cannot be reached."""
+        models = self.models[kind, name] = self.facts.model(kind, name), self.facts.below(kind, name)
+        return models
 
 
 class _Overtaken(Exception):
-    """The job was closed, or its claim lost in a power failure, before this worker had read its facts."""
+    """The job was closed, or a power failure lost its claim, before this worker had read its facts."""
 
 
 class Claims:
-    """The ledger as a worker process sees it. Thread-safe: the client pools its connections.
+    """One worker process's access to the ledger. Thread-safe: the client pools its connections.
 
     Args:
-        worker: the name under which this process beats.
-        schema: the one that this worker reads; jobs and runs of any other are refused.
+        worker: the name under which this process sends heartbeats.
+        schema: the schema that this worker reads; it refuses jobs and runs of any other.
     """
 
     def __init__(self, client: Redis, *, worker: str, schema: int = SCHEMA) -> None:
@@ -167,14 +167,14 @@ class Claims:
         self._unanswered: deque[tuple[str, JobKey, str]] = deque()  # run, key, token
 
     def claim(self, job_id: str, held: str = "") -> Claim | Refusal:
-        """Claim a job. After a refusal, do nothing and spend nothing.
+        """Claim a job. After a refusal, the worker must do nothing and spend nothing.
 
         Args:
-            held: the token of an attempt that holds the job already, to return that claim once more.
+            held: the token of an attempt that already holds the job, to get that claim again.
 
         Raises:
             ValueError: if `job_id` is not a job id.
-            RedisError: if the ledger cannot be reached; the message may be dropped, since the host repeats it.
+            RedisError: if the ledger cannot be reached; the worker may drop the hint, because the host repeats it.
         """
         run, key = split_job_id(job_id)
         if self._unanswered:
@@ -187,7 +187,7 @@ class Claims:
             self._doubt(run, key, token, held)
             if type(error) is not ResponseError:
                 raise
-            return self._unreadable(job_id, error)  # the script met a value that no version writes
+            return self._unreadable(job_id, error)  # the script read a value that no version writes
         if answer[0] != b"ok":
             refusal: Refusal = answer[0].decode()
             return refusal
@@ -206,7 +206,7 @@ class Claims:
             return self._unreadable(job_id, error)
 
     def _doubt(self, run: str, key: JobKey, token: str, held: str) -> None:
-        """Note that a claim may have been granted, to withdraw it; one that was held before stays as it is."""
+        """Note a claim that the ledger may have granted, to withdraw it, unless the worker held it before."""
         if not held:
             self._unanswered.append((run, key, token))
 
@@ -225,7 +225,7 @@ class Claims:
         try:
             return raw is not None and bool(typed_json.decode(raw, _Asks).model)
         except msgspec.DecodeError:
-            return False  # claiming it reports this
+            return False  # `claim` reports it
 
     def _unreadable(self, job_id: str, error: Exception) -> Refusal:
         log.warning("ledger.unreadable", what="a job", job=job_id[:200], error=str(error)[:200])
@@ -235,17 +235,17 @@ class Claims:
         _, incarnation, number, cap, raw_job, profile, memories, tick, in_source, recorded = answer
         job = typed_json.decode(raw_job, Job)
         if job.key != key:
-            raise ValueError(f"the record of job {key.text()} is of job {job.key.text()}")
+            raise ValueError(f"the record of job {key.text()} belongs to job {job.key.text()}")
         version = (job.run, incarnation.decode(), job.facts)
         known = self._known.get(version) or self._read_facts(*version)
         asked = (key.kind, job.model)
         model, others = known.models.get(asked) or known.find_models(*asked)
-        found = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
+        entries = {memories[i].decode(): memories[i + 1] for i in range(0, len(memories), 2)}
         case = build_case(
             job,
             typed_json.decode(profile, Profile) if profile else Profile(name=key.owner),
             known.world,
-            lambda reads: map(read_entry, found.get(reads.owner, ())),
+            lambda reads: map(read_entry, entries.get(reads.owner, ())),
         )
         return Claim(
             incarnation=version[1],
@@ -272,9 +272,9 @@ class Claims:
         return known
 
     def _withdraw(self) -> None:
-        """Return claims whose answer never arrived.
+        """Give back claims whose replies never arrived.
 
-        The ledger may have granted them. This worker's heartbeat would keep their leases alive, although it does not
+        The ledger may have granted them, and this worker's heartbeat would keep their leases alive although it does not
         run the jobs.
         """
         while self._unanswered:
@@ -285,7 +285,7 @@ class Claims:
                     self._report(run, incarnation, key, token, b"", Cost())
             except RedisError as error:
                 if type(error) is ResponseError:
-                    continue  # a retry does not repair an unreadable value
+                    continue  # a retry would not help with an unreadable value
                 self._unanswered.append(lost)
                 raise
 
@@ -298,27 +298,26 @@ class Claims:
         return bool(self._ready(keys=[incarnation_key(run)], args=[run_base(run), key.text(), was, now]))
 
     def settle(self, claim: Claim, result: Result | None, used: Cost, failure: str = "") -> Settled:
-        """Report an attempt: stage its result if its token is the newest, and book what was spent in any case.
+        """Report an attempt: stage its result if its token is the newest, and book its usage in any case.
 
         Args:
-            failure: the class of the failure if there is no result; if no other attempt is in time, the journal
-                records it.
+            failure: class of the failure if there is no result; the journal records it if no other attempt is in time.
         """
         payload = b""
         if result is not None:
             payload = msgspec.json.encode(msgspec.structs.replace(result, worker=self._worker))
         job, note = claim.job, b""
-        # An answer of the flex tier, or of a batch, says nothing of the time that others take, and moves no due tick.
+        # An answer of the flex tier or of a batch says nothing about the latency of others, so it moves no due tick.
         if result is not None and result.source == "llm" and job.model and result.service_tier not in (FLEX, BATCH):
             note = note_of(job.key, job.model, job.ahead, result.usage, claim.tick)
         return self._report(job.run, claim.incarnation, job.key, claim.token, payload, used, failure, note)
 
     def account(self, run: str, incarnation: str, key: JobKey, token: str, used: Cost) -> Settled:
-        """Report what an attempt cost whose result can no longer be used."""
+        """Report the usage of an attempt whose result can no longer be used."""
         return self._report(run, incarnation, key, token, b"", used)
 
     def states(self, claims: Sequence[Claim]) -> list[str]:
-        """Return the state of each job: open, staged or dead; "" if it has ended or its run is gone."""
+        """Return the state of each job: open, staged or dead; "" if it has ended or its run does not exist."""
         with self._client.pipeline(transaction=False) as pipe:
             for claim in claims:
                 store = RunStore.of(self._client, claim.job.run, claim.incarnation)
@@ -347,12 +346,12 @@ TRIAL_OWNER = "readiness"
 
 
 def trial_hints(run: str, kinds: Sequence[str]) -> list[Job]:
-    """Return a hint without a job for each kind, by which a host learns that workers take the kind."""
+    """Return a hint without a job for each kind; the answers show a host that workers take the kind."""
     return [_hint(run, JobKey(TRIAL_TICK, kind, TRIAL_OWNER, 0, 0)) for kind in kinds]
 
 
 def endpoint_hints(run: str, kind: str, endpoints: Sequence[str]) -> list[Job]:
-    """Return a trial hint for each of these endpoints, to be taken by workers that know this kind."""
+    """Return a trial hint for each of these endpoints, for workers that know this kind."""
     return [_hint(run, JobKey(TRIAL_TICK, kind, f"{TRIAL_OWNER}:{endpoint}", 0, 0)) for endpoint in endpoints]
 
 

@@ -1,13 +1,12 @@
 """Redis clients: timeouts, typed reads, servers that do not answer, and servers that evict the keys of runs.
 
-This module alone knows whether a URL names one server, a cluster, Sentinels or several ledgers. All other code has a
-`Redis` that takes commands on keys, and asks here for what no key says: the clock, and what concerns each server.
+Only this module knows whether a URL names one server, a cluster, Sentinels or several ledgers. All other code has a
+`Redis` for commands on keys, and asks this module for what belongs to a server and not to a key, such as the clock.
 
 redis-py types a text in a reply as bytes or str. Clients of Cogitate never decode, so the reads here return bytes.
 
-A server with a bound on its memory may remove keys to make room. With an `allkeys-` policy it removes any key. With a
-`volatile-` policy it removes keys that expire: the spending of a real day, recorded answers, heartbeats, but no part of
-a run's ledger.
+A server with a memory limit may evict keys. With an `allkeys-` policy it evicts any key. With a `volatile-` policy it
+evicts only keys that expire: the spending of a real day, recorded answers, heartbeats, but no part of a run's ledger.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from cogitate.scheduler.ledger.servers.cluster import ClusterRedis, parse_cluste
 from cogitate.scheduler.ledger.servers.placement import PlacedRedis
 from cogitate.scheduler.ledger.servers.sentinel import sentinel_client
 
-PATIENCE = 1.5  # seconds for each call of a reader, who sees an answer or an error within 3, a program's start included
+PATIENCE = 1.5  # seconds for each call of a reader; with the program's start, a user waits for at most 3
 RETRIES = 3  # of a call that gets no answer
-MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client's own bound is 100, and then it fails
+MOST_CONNECTIONS = 2_000  # one for each thread of the largest worker; the client fails at its default limit of 100
 SILENT = "it is paused, stopped or busy, or the connection is slow"
 
 
@@ -43,22 +42,22 @@ class ServerSilent(ConfigurationError):
 
 
 def connect(url: str, timeout: float, *, retries: int = RETRIES, client: type[Redis] = Redis) -> Redis:
-    """Return a client whose every call ends within a bounded time. Scripts are safe to send again: see `fence.lua`.
+    """Return a client whose calls all end within a bounded time. Scripts are safe to send again: see `fence.lua`.
 
     Args:
         timeout: seconds for each try.
         retries: further tries of a call whose connection fails.
-        client: what to make; of a cluster, for each server.
+        client: class of the client; in a cluster, of each server's client.
 
     Raises:
-        ConfigurationError: when the URL cannot be read.
+        ConfigurationError: if the URL is invalid.
     """
     return _client(url, timeout, _retry(retries), client, health_check_interval=30)
 
 
 @contextlib.contextmanager
 def retrying(client: Redis) -> Iterator[None]:
-    """Have a client of one server without retries repeat calls that get no answer; each must be safe to repeat."""
+    """Let a client of one server repeat unanswered calls within the block; each call must be safe to repeat."""
     client.set_retry(_retry(RETRIES))
     try:
         yield
@@ -71,13 +70,13 @@ def _retry(retries: int) -> Retry:
 
 
 def connect_to_read(url: str, timeout: float) -> Redis:
-    """Return a client that reopens a closed connection, and never repeats a call that timed out.
+    """Return a client that reopens a closed connection but never repeats a call that timed out.
 
-    The retries of a call and of its connection multiply: a stopped server would cost sixteen timeouts. No PING precedes
-    a call, since a server that cannot write to its disk refuses PING but answers reads.
+    The retries of a call and of its connection multiply, so a stopped server would cost sixteen timeouts. No PING
+    precedes a call, because a server that cannot write to its disk refuses PING but answers reads.
 
     Raises:
-        ConfigurationError: when the URL cannot be read.
+        ConfigurationError: if the URL is invalid.
     """
     retry = Retry(ExponentialBackoff(cap=0.5, base=0.05), 3, (RedisConnectionError,))
     return _client(url, timeout, retry, Redis, waits_again=False)
@@ -93,8 +92,9 @@ def _client(
         **more,
     }
     if len(urls := ledger_urls(url)) > 1:
-        ledgers = {place_of(one): _client(one, timeout, retry, client, waits_again=waits_again, **more) for one in urls}
-        return PlacedRedis(ledgers)
+        return PlacedRedis(
+            {place_of(each): _client(each, timeout, retry, client, waits_again=waits_again, **more) for each in urls}
+        )
     try:
         if is_cluster_url(url):
             made: Redis = ClusterRedis(parse_cluster_url(url), options, retry, waits_again=waits_again, server=client)
@@ -103,8 +103,8 @@ def _client(
         else:
             made = client.from_url(url, retry=retry, **options)
         pool = made.connection_pool
-        pool.connection_class(**pool.connection_kwargs)  # connects to nothing; it alone knows the parameters
-    except (ValueError, TypeError, RedisError):  # without its text, which may quote a part of a password
+        pool.connection_class(**pool.connection_kwargs)  # validates the parameters without connecting
+    except (ValueError, TypeError, RedisError):  # without the error's text, which may quote a part of a password
         raise ConfigurationError(
             f"{redact_url(url)!r} is not a Redis URL: correct its host, port, database or parameters, and write "
             "special characters of a password as in %40"
@@ -113,7 +113,7 @@ def _client(
 
 
 def impatient(client: Redis, seconds: float) -> Redis:
-    """Return a client of the same server that retries nothing, and waits no longer than this or its own timeout."""
+    """Return a client of the same server that never retries, and waits at most this long or its own timeout."""
     if isinstance(client, PlacedRedis):
         return PlacedRedis({place: impatient(ledger, seconds) for place, ledger in client.ledgers.items()})
     pool = client.connection_pool
@@ -126,13 +126,13 @@ def impatient(client: Redis, seconds: float) -> Redis:
 
 
 def longest_block(client: Redis) -> float:
-    """Return the most seconds for a blocking command, which must end before its socket's timeout does."""
+    """Return the longest duration of a blocking command in seconds; it must end before the socket's timeout."""
     seconds: float = client.get_connection_kwargs().get("socket_timeout") or 2.0
     return seconds / 2
 
 
 def ledgers_of(client: Redis) -> dict[str, Redis]:
-    """Return a client of each ledger by its place; of a single one, by ""."""
+    """Return a client of each ledger by its place; a single ledger has the place ""."""
     return client.ledgers if isinstance(client, PlacedRedis) else {"": client}
 
 
@@ -140,7 +140,7 @@ def ledger_of_run(client: Redis, run: str) -> Redis:
     """Return a client of the ledger that has a run.
 
     Raises:
-        RedisError: when it is on no ledger that answers, and one does not.
+        RedisError: if no answering ledger has it, and a ledger does not answer.
     """
     return client.ledgers[client.place_of(run)] if isinstance(client, PlacedRedis) else client
 
@@ -149,7 +149,7 @@ def servers_of(client: Redis) -> list[Redis]:
     """Return a client of each server that has keys: one server, the primaries of a cluster, or those of all ledgers.
 
     Raises:
-        RedisError: when no server of a cluster answers.
+        RedisError: if no server of a cluster answers.
     """
     return client.servers() if isinstance(client, ClusterRedis | PlacedRedis) else [client]
 
@@ -161,27 +161,31 @@ def name_of(server: Redis) -> str:
 
 
 def key_on_each(client: Redis, key: str) -> list[tuple[Redis, str]]:
-    """Return keys that begin like this one, one on each server, each with the client to call with it.
+    """Return keys with this prefix, one for each server, each with the client to use.
 
     Raises:
-        RedisError: when no server of a cluster answers.
+        RedisError: if no server of a cluster answers.
     """
     ledgers = ledgers_of(client).values()
-    return [(one, at) for one in ledgers for at in (one.key_on_each(key) if isinstance(one, ClusterRedis) else [key])]
+    return [
+        (ledger, at)
+        for ledger in ledgers
+        for at in (ledger.key_on_each(key) if isinstance(ledger, ClusterRedis) else [key])
+    ]
 
 
 def server_time(client: Redis, key: str) -> tuple[int, int]:
-    """Return the time by the clock that scripts on this key use: seconds and microseconds.
+    """Return the time of the clock that scripts on this key use: seconds and microseconds.
 
     Raises:
-        RedisError: when the server cannot be reached.
+        RedisError: if the server cannot be reached.
     """
     server = client.server_of(key) if isinstance(client, ClusterRedis | PlacedRedis) else client
     return server.time()
 
 
 def read_value(client: Redis, key: str) -> bytes | None:
-    """Return the value of a key; None where it is not set."""
+    """Return the value of a key; None if it is not set."""
     return client.get(key)  # type: ignore[return-value]
 
 
@@ -198,12 +202,12 @@ def read_list(client: Redis, key: str) -> list[bytes]:
 
 
 def read_fields(client: Redis, key: str, fields: list[str]) -> list[bytes | None]:
-    """Return these fields of a hash, each None where it is not set."""
+    """Return these fields of a hash; None for a field that is not set."""
     return client.hmget(key, fields) if fields else []  # type: ignore[return-value]
 
 
 def scan_keys(client: Redis, pattern: str, batch: int) -> Iterator[list[bytes]]:
-    """Yield the keys that match a glob pattern, about `batch` of them a round trip."""
+    """Yield the keys that match a glob pattern, about `batch` of them per round trip."""
     for server in servers_of(client):
         cursor = None
         while cursor != 0:
@@ -213,18 +217,18 @@ def scan_keys(client: Redis, pattern: str, batch: int) -> Iterator[list[bytes]]:
 
 
 def read_at_once(client: Redis, queue: Callable[[Pipeline], object]) -> list[Any]:
-    """Return the replies to several reads of one run, all as of one instant.
+    """Return the replies to several reads of one run at one instant.
 
-    A full Redis 7 queues no command of a transaction, not even a read. Without one, two readings in a row that are
-    equal are those of an instant between them.
+    A full Redis 7 queues no command of a transaction, not even a read. Without a transaction, two equal readings in a
+    row show the state at an instant between them.
     """
     while True:
         try:
             return _replies(client, queue, transaction=True)
         except OutOfMemoryError:
-            found = _replies(client, queue, transaction=False)
-            if _replies(client, queue, transaction=False) == found:
-                return found
+            first = _replies(client, queue, transaction=False)
+            if _replies(client, queue, transaction=False) == first:
+                return first
 
 
 def _replies(client: Redis, queue: Callable[[Pipeline], object], *, transaction: bool) -> list[Any]:
@@ -237,12 +241,12 @@ def check(client: Redis, url: str) -> None:
     """Check that the server answers.
 
     Raises:
-        ServerSilent: when it does not answer in time.
-        ConfigurationError: saying which URL does not answer and why.
+        ServerSilent: if it does not answer in time.
+        ConfigurationError: if it fails otherwise; the message names the URL and the reason.
     """
     if isinstance(client, PlacedRedis):
-        for one in ledger_urls(url):
-            check(client.ledgers[place_of(one)], one)
+        for each in ledger_urls(url):
+            check(client.ledgers[place_of(each)], each)
         return
     try:
         for server in servers_of(client):
@@ -254,7 +258,7 @@ def check(client: Redis, url: str) -> None:
         raise ServerSilent(f"Redis at {redact_url(url)} does not answer: {SILENT} ({error})") from error
     except RedisError as error:
         if isinstance(error, ResponseError) and is_outage(error):
-            return  # one that cannot write to its disk refuses even this, and can be read
+            return  # a server that cannot write to its disk refuses even PING, but answers reads
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             raise ConfigurationError(
                 f"the certificate of Redis at {redact_url(url)} is not trusted: {error}; name the file of its "
@@ -272,7 +276,7 @@ def check(client: Redis, url: str) -> None:
 
 
 def _has_all_slots(server: Redis) -> bool:
-    """Return whether a server takes every key; True if this user may not ask."""
+    """Return whether a server has all slots; True if this user may not ask."""
     try:
         if not server.info("cluster").get("cluster_enabled"):
             return True
@@ -282,10 +286,10 @@ def _has_all_slots(server: Redis) -> bool:
 
 
 def check_carries_messages(url: str, timeout: float) -> None:
-    """Check that a broker is not part of a cluster; one that does not answer passes.
+    """Check that a broker is not part of a cluster; a broker that does not answer passes.
 
     Raises:
-        ConfigurationError: when it is part of one.
+        ConfigurationError: if it is part of one.
     """
     with connect_to_read(url, timeout) as broker, contextlib.suppress(RedisError):
         if broker.info("cluster").get("cluster_enabled"):
@@ -296,7 +300,7 @@ def check_soon(url: str) -> None:
     """Check that a server answers, within `PATIENCE`.
 
     Raises:
-        ServerSilent, ConfigurationError: as `check`.
+        ServerSilent, ConfigurationError: as in `check`.
     """
     with connect_to_read(url, PATIENCE) as client:
         check(client, url)
@@ -310,12 +314,12 @@ class Eviction(msgspec.Struct, frozen=True):
     """A server's eviction policy, as INFO reports it."""
 
     policy: str  # maxmemory-policy; "" if the server does not report it
-    bounded: bool  # maxmemory is set, so the policy applies
-    evicted: int = 0  # keys since the server started
+    bounded: bool  # whether maxmemory is set, so the policy applies
+    evicted: int = 0  # evicted keys since the server started
 
     @property
     def threatens_runs(self) -> bool:
-        """Return whether the server may remove any key, and will once it is full."""
+        """Return whether the server will evict any key once it is full."""
         return self.bounded and self.policy.startswith("allkeys-")
 
 
@@ -323,9 +327,9 @@ def eviction_of(server: Redis) -> Eviction:
     """Return a server's eviction policy.
 
     Raises:
-        RedisError: when the server cannot be asked.
+        RedisError: if the server does not tell.
     """
-    memory: dict[str, Any] = server.info("memory")  # unlike CONFIG GET, providers of servers permit it
+    memory: dict[str, Any] = server.info("memory")  # providers of servers permit this, unlike CONFIG GET
     stats: dict[str, Any] = server.info("stats")
     return Eviction(
         str(memory.get("maxmemory_policy", "")), int(memory.get("maxmemory", 0)) > 0, int(stats.get("evicted_keys", 0))
@@ -336,22 +340,22 @@ def check_keeps_runs(client: Redis, server: str) -> None:
     """Check that a server is not configured to evict runs.
 
     Raises:
-        ConfigurationError: when it would.
+        ConfigurationError: if it is.
     """
     try:
-        policies = [eviction_of(one) for one in servers_of(client)]
+        evictions = [eviction_of(each) for each in servers_of(client)]
     except RedisError:
         return  # the first step reports any other fault of the server
-    for found in policies:
-        if found.threatens_runs:
+    for eviction in evictions:
+        if eviction.threatens_runs:
             raise ConfigurationError(
-                f"Redis at {server} evicts keys when its memory is full (maxmemory-policy {found.policy}), and a run "
-                f"would lose its ledger: {REMEDY}, or use another server for runs"
+                f"Redis at {server} evicts keys when its memory is full (maxmemory-policy {eviction.policy}), and a "
+                f"run would lose its ledger: {REMEDY}, or use another server for runs"
             )
 
 
 def why_keys_vanish(client: Redis) -> str:
-    """Return a clause on why keys vanished: a server evicts, or restarts empty; "" if neither holds."""
+    """Return a clause that explains vanished keys: a server evicts keys, or restarts empty; "" if neither."""
     try:
         reasons = [_why_keys_vanish(server) for server in servers_of(client)]
     except RedisError:
@@ -360,11 +364,11 @@ def why_keys_vanish(client: Redis) -> str:
 
 
 def _why_keys_vanish(server: Redis) -> str:
-    found, about = eviction_of(server), server.info()
-    if found.threatens_runs or (found.evicted and found.policy.startswith("allkeys-")):
+    eviction, about = eviction_of(server), server.info()
+    if eviction.threatens_runs or (eviction.evicted and eviction.policy.startswith("allkeys-")):
         return (
-            f"; this server evicts keys when its memory is full (maxmemory-policy {found.policy}, {found.evicted:,} "
-            f"evicted since its start): {REMEDY}"
+            f"; this server evicts keys when its memory is full (maxmemory-policy {eviction.policy}, "
+            f"{eviction.evicted:,} evicted since its start): {REMEDY}"
         )
     if not int(about.get("aof_enabled", 0)):
         hours = int(about.get("uptime_in_seconds", 0)) / 3600

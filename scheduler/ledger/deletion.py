@@ -1,9 +1,10 @@
-"""Deletion of a run: first, in one step, the keys that hosts and workers check before they write; then all others.
+"""Delete a run: first, in one step, the keys that hosts and workers check before they write; then all others.
 
-A host that continues is fenced, and a worker's claim, heartbeat or result is answered `gone`, so none restores a key.
-After a deletion that was interrupted between the two, the name is still listed, and a second deletion removes the rest.
+From the first step on, the ledger fences a host that continues, and answers a worker's claim, heartbeat or result with
+`gone`, so neither restores a key. If a deletion is interrupted between the steps, the name is still listed, and a
+second deletion removes the rest.
 
-Batch files of the run are listed for the next worker to cancel, whose settings know their endpoint.
+The run's batch files are listed for the next worker whose settings know their endpoint; it cancels them.
 """
 
 from __future__ import annotations
@@ -16,30 +17,30 @@ from cogitate.scheduler.ledger.keys import DELETED_BATCHES, RUNS, incarnation_ke
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of
 
-_BATCH = 500  # keys a round trip
+_BATCH = 500  # keys per round trip
 
 
 def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
-    """Remove every key of a run, those of earlier incarnations included, and its name; return the number of keys.
+    """Remove every key of a run, including those of earlier incarnations, and its name; return the number of keys.
 
     Args:
-        force: delete even while a host is active on the run; that host is fenced at its next step.
+        force: delete the run even while a host is active on it; the next step of that host is fenced.
 
     Raises:
-        RunMissing: when there is no such run, and nothing of an earlier one.
-        RunHeld: when a host is active on it and `force` is not set; nothing is removed.
+        RunMissing: if neither such a run nor remains of an earlier one exist.
+        RunHeld: if a host is active on it and `force` is not set; nothing is removed.
     """
-    ledger = ledger_of_run(client, run)  # nothing says any more where the rest is, once the run is gone
+    ledger = ledger_of_run(client, run)  # looked up first: without the run, nothing tells where the remaining keys are
     incarnation = incarnation_of(ledger, run)
     if incarnation is None and not ledger.sismember(RUNS, run):
-        RunStore.open(client, run)  # says which runs there are
+        RunStore.open(client, run)  # raises `RunMissing` with the names of the existing runs
     removed = 0
     if incarnation is not None:
         _end(ledger, run, incarnation, force)
         removed += 2
     removed += _remove_leftovers(client, ledger, run)
     ledger.srem(RUNS, run)
-    if ledger.exists(incarnation_key(run)):  # a new run of this name was just created
+    if ledger.exists(incarnation_key(run)):  # a new run of this name has just been created
         ledger.sadd(RUNS, run)
     return removed
 
@@ -57,8 +58,11 @@ def _end(client: Redis, run: str, incarnation: str, force: bool) -> None:
 
 
 def _remove_leftovers(client: Redis, ledger: Redis, run: str) -> int:
-    """Remove the keys of incarnations that are gone. Keys of a run created meanwhile are left alone: they are either
-    found before its incarnation is read, and then spared by name, or not found."""
+    """Remove the keys of former incarnations.
+
+    Keys of a run that is created meanwhile stay: each page of keys is listed before the present incarnation is read, so
+    its prefix spares them.
+    """
     removed = 0
     for keys in scan_keys(ledger, f"{run_base(run)}*", _BATCH):
         present = incarnation_of(ledger, run)
@@ -75,6 +79,6 @@ def _remove_leftovers(client: Redis, ledger: Redis, run: str) -> int:
 
 
 def _list_batches(client: Redis, ledger: Redis, key: bytes) -> None:
-    """Keep the batches of a run whose keys no worker can write to any more."""
+    """List the batches of a deleted run, so a worker cancels them."""
     for tag, batch in read_hash(ledger, key.decode()).items():
         client.hset(DELETED_BATCHES, tag.decode(), batch)

@@ -1,4 +1,4 @@
-"""The errors with which the ledger refuses a step of a host or the reading of a run."""
+"""The errors with which the ledger refuses a host's step or the reading of a run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ NAMED = 5  # parts of a run that one message names
 
 
 class LedgerError(CogitateError, RuntimeError):
-    """The ledger refused a step of the host, or cannot hand over a run; the message says what to do.
+    """The ledger refused a host's step, or cannot hand over a run; the message names a remedy.
 
-    The run stays as it was committed last. Open a new loop with `exist="resume"` once the cause is removed.
+    The run stays in its last committed state. Open a new loop with `exist="resume"` once the cause is removed.
     """
 
 
@@ -22,7 +22,7 @@ class Fenced(LedgerError):
 
 
 class RunRolledBack(LedgerError):
-    """The ledger has lost steps that it had committed, as after a power loss, so this host is ahead of it.
+    """The ledger has lost committed steps, for instance in a power failure, so this host is ahead of it.
 
     Stop, and resume the run from the ledger's tick; if the ledger has lost all of it, create the run again.
     """
@@ -60,7 +60,7 @@ class RunUnreadable(LedgerError):
 
 
 class RunAltered(RunUnreadable):
-    """Memories of this run in Redis were changed or removed: they are not what its host wrote.
+    """Memories of this run in Redis were altered or removed: they differ from what its host wrote.
 
     `cogitate audit` names them. Restore the data of the Redis server from a copy, or start the run again.
     """

@@ -1,6 +1,6 @@
-"""Names of the Redis keys. All keys of a run share one hash tag, so that one script may touch them all.
+"""The names of Redis keys. All keys of a run share one hash tag, so one script may touch them all.
 
-The keys that belong to no run have slots of their own in a cluster; no step touches them together with those of a run.
+Keys that belong to no run have other slots in a cluster; no step touches them together with those of a run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from redis.commands.core import Script
 RUNS = "cogitate:runs"  # set of run names
 DELETED_BATCHES = "cogitate:deleted_batches"  # hash: tag -> JSON of a batch whose run was deleted
 
-#: Keys that a run has once, under its prefix; it has several of `job:`, `window:`, `due:`, `ready:` and
+#: Keys that a run has once, under its prefix. It has several keys of `job:`, `window:`, `due:`, `ready:` and
 #: `answered:`.
 RunKey = Literal[
     "state",
@@ -73,30 +73,30 @@ RunKey = Literal[
 ]
 OF_RUN: frozenset[str] = frozenset(get_args(RunKey))
 
-#: Keys that each owner has, followed by ":" and its name: see `cogitate.scheduler.ledger.streams`.
+#: Keys of each owner, followed by ":" and its name: see `cogitate.scheduler.ledger.streams`.
 OwnerKey = Literal["entries", "archive", "archived", "into", "marks"]
 OF_OWNERS: frozenset[str] = frozenset(get_args(OwnerKey))
 
-#: Answers that runs leave to later ones (`cogitate.workers.jobs.stored_texts`): they belong to no run and outlive
-#: every run. Their tag lets one script touch all three; no key of a run begins like them.
+#: Answers that runs store for later ones (`cogitate.workers.jobs.stored_texts`): they belong to no run and outlive
+#: every run. Their tag lets one script touch all three; no key of a run has their prefix.
 RESPONSES = ("cogitate:{responses}", "cogitate:{responses}_at", "cogitate:{responses}_bytes")
 
-ENDPOINTS = "cogitate:endpoints"  # set of the names of endpoints that were called
+ENDPOINTS = "cogitate:endpoints"  # set of the names of called endpoints
 WORKERS = "cogitate:workers"  # hash of the heartbeats of worker processes: `cogitate.scheduler.ledger.worker_signs`
 
 
-#: Seeded by the system, in each process anew. To ask the system for each nonce would cost a switch of threads.
+#: Seeded by the system, anew in each process. Asking the system for each nonce would cost a switch of threads.
 _nonces = random.Random()
 os.register_at_fork(after_in_child=_nonces.seed)
 
 
 def new_nonce() -> str:
-    """Return a random nonce, so that nothing lost in a power failure is confused with something new."""
+    """Return a random nonce, so a value that a power failure lost is never taken for a new one."""
     return f"{_nonces.getrandbits(64):016x}"
 
 
 def run_base(run: str) -> str:
-    """Return the beginning of every key of a run's name."""
+    """Return the prefix of every key of a run's name."""
     return f"cogitate:{{{run}}}:"
 
 
@@ -106,21 +106,21 @@ def incarnation_key(run: str) -> str:
 
 
 def moving_key(run: str) -> str:
-    """Return the key by which a ledger says that a run leaves it, or has left it: see `lua/whole.lua`."""
+    """Return the key that marks a run as leaving a ledger, or as gone from it: see `lua/whole.lua`."""
     return run_base(run) + "moving"
 
 
 def run_prefix(run: str, incarnation: str) -> str:
-    """Return the beginning of every key of one incarnation of a run."""
+    """Return the prefix of every key of one incarnation of a run."""
     return f"{run_base(run)}{incarnation}:"
 
 
 def real_day_key(date: str) -> str:
-    """Return the key of the spending of all runs on a real day, such as "2026-03-01"; it outlives every run."""
+    """Return the key of all runs' spending on a real day, such as "2026-03-01"; it outlives every run."""
     return f"cogitate:real_day:{date}"
 
 
-@cache  # there are few endpoints, and each call names them
+@cache  # endpoints are few, and each call needs these names
 def endpoint_keys(endpoint: str) -> tuple[str, ...]:
     """Return the keys of an endpoint: gate, slots, counters, times, changes, calls and callers.
 
@@ -131,11 +131,11 @@ def endpoint_keys(endpoint: str) -> tuple[str, ...]:
 
 
 def batch_times_key(endpoint: str) -> str:
-    """Return the key of how long an endpoint's latest batches took; it belongs to no run."""
+    """Return the key of the durations of an endpoint's latest batches; it belongs to no run."""
     return f"cogitate:endpoint:{{{endpoint}}}:batches"
 
 
-#: The Lua side of the engine's parts, in the order in which replies show what they keep.
+#: The Lua preludes of the engine's parts, in the order of their values in replies.
 _PARTS = ("parts", "late", "corrections", "retries")
 
 _PRELUDES: dict[str, tuple[str, ...]] = {
@@ -173,5 +173,5 @@ def source(name: str) -> str:
 
 
 def script(client: Redis, name: str) -> Script:
-    """Return a script bound to a client; it is called by its digest, and loaded if the server does not know it."""
+    """Return a script bound to a client. Calls name its digest; an unknown script is loaded first."""
     return client.register_script(source(name))

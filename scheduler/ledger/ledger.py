@@ -1,7 +1,7 @@
 """The host's side of the ledger: acquire a run, collect, advance, finish. Every step is fenced.
 
-A step names (epoch, holder nonce, sequence number). When its reply is lost the client sends the identical
-bytes again and the ledger says "already"; any mismatch raises `Fenced` and this host must stop.
+A step carries (epoch, holder nonce, sequence number). If its reply is lost, the client sends the identical bytes again
+and the ledger answers "already"; any mismatch raises `Fenced`, and this host must stop.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Write(NamedTuple):
-    """One Redis command on a key of the run, carried out as part of `advance`."""
+    """One Redis command on a key of the run, executed as part of `advance`."""
 
     command: str
     key: str  # without the run's prefix
     args: tuple[Value, ...]
-    shared: tuple[Value, ...] = ()  # further arguments, which many commands in a row have in common
+    shared: tuple[Value, ...] = ()  # additional arguments that are the same for many consecutive commands
 
 
 class Records(NamedTuple):
-    """Records of jobs that end with a tick, for a hash of the ledger; `lua/parts.lua` says what follows from each."""
+    """Records of jobs that end with a tick, for a hash of the ledger; `lua/parts.lua` processes them."""
 
     name: str  # of the hash, without the run's prefix
     jobs: Sequence[tuple[JobKey, bytes]]
@@ -71,7 +71,7 @@ class Records(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """One tick, as `advance` writes it."""
+    """One tick, in the form that `advance` writes."""
 
     tick: int
     line: bytes  # of the journal
@@ -79,11 +79,11 @@ class Commit:
     chain: str
     records: Sequence[Records]  # of jobs that end with it
     closed: Sequence[JobKey]
-    windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick that may name it
+    windows: Sequence[tuple[str, int, int]]  # to delete: window, first and last enqueue tick whose jobs may name it
     writes: Sequence[Write]
 
     def as_json(self, apart: list[bytes]) -> tuple[Any, ...]:
-        """Return the tick as the script reads it, in JSON; bytes that are not text are added to `apart`."""
+        """Return the tick as JSON for the script; bytes that are not text are added to `apart`."""
         shared: list[list[Any]] = []
         writes: list[tuple[Any, ...]] = []
         last: tuple[Value, ...] = ()
@@ -105,7 +105,7 @@ class Commit:
 
 
 def _as_json(values: Iterable[Value], apart: list[bytes]) -> list[Any]:
-    """Return values as JSON holds them: text, numbers, and [n] for the n-th of the values that are not text."""
+    """Return values as JSON: text, numbers, and [n] for the n-th value that is not text."""
     return [_text(value, apart) if type(value) is bytes else value for value in values]
 
 
@@ -118,10 +118,10 @@ def _text(value: bytes, apart: list[bytes]) -> str | tuple[int]:
 
 
 class HostLedger:
-    """One run as the host that holds it sees it.
+    """The access of a host to the run that it holds.
 
-    Each step raises `Fenced` when another host has taken the run; then nothing was written. Without an `outage`, an
-    error of the connection is raised, and the caller may send the same step again.
+    Each step raises `Fenced` if another host has taken the run; then nothing was written. Without an `outage`, a
+    connection error is raised, and the caller may send the same step again.
     """
 
     outage: Outage | None = None
@@ -134,7 +134,7 @@ class HostLedger:
         self.epoch = epoch
         self._holder = holder
         self._seq = seq
-        self._tick = 0  # the last one that this host has advanced to
+        self._tick = 0  # the last tick that this host has committed
         self._collect = script(client, "collect")
         self._advance = script(client, "advance")
         self._finish = script(client, "finish")
@@ -147,20 +147,23 @@ class HostLedger:
 
     @classmethod
     def create(cls, client: Redis, run: str, *, state: dict[str, Value]) -> HostLedger:
-        """Create a run. Its `state` holds at least `settings`, those that it keeps as JSON.
+        """Create a run.
+
+        Args:
+            state: the initial fields of its state; at least `settings`, as JSON.
 
         Raises:
-            RunExists: when there is one of this name.
+            RunExists: if a run of this name exists.
         """
         return cls._acquire(client, run, "create", state)
 
     @classmethod
     def resume(cls, client: Redis, run: str) -> HostLedger:
-        """Take over an existing run; every other host of it is fenced from now on.
+        """Take over an existing run; from now on the ledger fences every other host of it.
 
         Raises:
-            RunMissing: when there is no run of this name.
-            NewerSchema, OlderSchema: when another version wrote it.
+            RunMissing: if no run of this name exists.
+            NewerSchema, OlderSchema: if another version wrote it.
         """
         return cls._acquire(client, run, "resume", {})
 
@@ -187,7 +190,7 @@ class HostLedger:
         return cls(client, run, answer[1].decode(), int(answer[2]), holder, int(answer[3]))
 
     def collect(self, tick: int, apply: Apply, expired: Sequence[str] = ()) -> Collected | None:
-        """Return what is due at `tick`, and expire the attempts in `expired`; None while the ledger is away."""
+        """Return the results due at `tick`, and expire the attempts in `expired`; None while the ledger is away."""
         if self.away:
             return None
         with bound_contextvars(run=self.run, tick=tick):
@@ -203,13 +206,13 @@ class HostLedger:
             )
 
     def advance(self, commit: Commit, apply: Apply, before: Sequence[Commit] = ()) -> Advanced | None:
-        """Commit one tick. Return None when this commit had arrived already, or is buffered for later.
+        """Commit one tick; return None if this commit had arrived before, or is buffered.
 
         Args:
-            before: the ticks that are committed in the same step, before this one.
+            before: earlier ticks that the same step commits.
         """
         apart: list[bytes] = []
-        ticks = _encode([one.as_json(apart) for one in (*before, commit)])
+        ticks = _encode([tick.as_json(apart) for tick in (*before, commit)])
         with bound_contextvars(run=self.run, tick=commit.tick):
             answer = self._step(self._advance, [apply, ticks, *apart])
             self._tick = commit.tick
@@ -220,7 +223,7 @@ class HostLedger:
 
     @staticmethod
     def _boundary(rows: list[bytes], controls: list[bytes], timed: list[bytes], shown: list[Any]) -> BoundaryInput:
-        """Read what a step's reply shows of the next boundary, in the order in which the scripts answer."""
+        """Parse the part of a step's reply about the next boundary; the parameters are in the scripts' order."""
         return BoundaryInput(
             rows=read_rows(rows),
             controls=read_asked(controls),
@@ -230,25 +233,25 @@ class HostLedger:
         )
 
     def checkpoint(self, tick: int, streams: Mapping[str, bytes], *, entry: bytes = b"", chain: str = "") -> None:
-        """Write streams of the journal's checkpoint at the committed tick; with `entry` it is complete.
+        """Write streams of the journal's checkpoint at the committed tick; a call with `entry` completes it.
 
         Args:
             streams: owner -> its stream, packed.
             entry: the chained entry.
-            chain: the chain after it.
+            chain: the chain after the entry.
         """
         self._step(self._checkpoint, [tick, entry, chain, *(part for pair in streams.items() for part in pair)])
 
     def trim(self, tick: int) -> None:
-        """Remove the journal's lines up to a tick that has a checkpoint, and the checkpoints before it."""
+        """Remove the journal's lines up to a tick that has a checkpoint, and all earlier checkpoints."""
         self._step(self._trim, [tick])
 
     def finish(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
-        """Confirm that this host still holds the run, and record how it left it.
+        """Confirm that this host still holds the run, and record the status with which it leaves.
 
         Raises:
-            Fenced: when another host has taken the run meanwhile.
-            LedgerUnavailable: when not all of its ticks could be written.
+            Fenced: if another host has taken the run meanwhile.
+            LedgerUnavailable: if not all of its ticks could be written.
         """
         if self.outage is not None:
             self.outage.settle()
@@ -256,13 +259,13 @@ class HostLedger:
             self.outage.settle()
 
     def carry_out(self, *writes: Write) -> None:
-        """Carry out commands at once, unless another host has taken the run, or the ledger is away."""
+        """Execute commands at once, unless another host has taken the run or the ledger is away."""
 
         args: list[Value] = [self.store.prefix, self.epoch, self._holder]
         for write in writes:
             args += (write.command, write.key, len(write.args), *write.args)
 
-        def send() -> Any:  # if another host has the run, the next step is fenced
+        def send() -> Any:  # no error if another host has the run: the next step raises it
             return self._carry_out(keys=[self.store.key("state")], args=args)
 
         if self.outage is None:
@@ -275,7 +278,7 @@ class HostLedger:
         self._step(self._ask_ready, [key.text() for key in keys])
 
     def answered(self, keys: Sequence[JobKey]) -> set[JobKey]:
-        """Return those of the trial hints that a worker has answered; none while the ledger is away."""
+        """Return the trial hints among these that a worker has answered; none while the ledger is away."""
         if self.away or not keys:
             return set()
         try:
@@ -288,32 +291,32 @@ class HostLedger:
         return {key for key, state in zip(keys, states, strict=True) if state == b"answered"}
 
     def present(self, sign: bytes, seconds: float) -> bool:
-        """Send a heartbeat that is valid for so long; return whether this host has the run.
+        """Send a heartbeat that is valid for `seconds`; return whether this host has the run.
 
-        It also lists the run again, since the server of the list may have forgotten it.
+        It also lists the run again, because the server with the list may have lost it.
 
         Raises:
-            RedisError: when the ledger cannot be reached.
+            RedisError: if the ledger cannot be reached.
         """
         args: list[Value] = [self.store.prefix, self.epoch, self._holder, sign, round(seconds * 1000)]
         held = bool(self._present(keys=[self.store.key("state")], args=args))
-        if held and not self.client.sismember(RUNS, self.run):  # a full server refuses to add even what is there
+        if held and not self.client.sismember(RUNS, self.run):  # a full server refuses to add even existing members
             self.client.sadd(RUNS, self.run)
         return held
 
     def let_go(self, status: Literal["finished", "stopped", "cancelled"]) -> None:
-        """Record how this host left the run after an error at any point; do nothing if the run is no longer its own.
+        """Record the status with which this host leaves the run after an error; do nothing if it has lost the run.
 
         Raises:
-            Fenced: when another host takes the run at this moment.
-            RedisError: when the ledger cannot be reached; it is asked once.
+            Fenced: if another host takes the run at this moment.
+            RedisError: if the ledger cannot be reached; there is only one try.
         """
         if self.away:
             return
         epoch, holder, seq = self.store.state("epoch", "holder", "seq")
         if (epoch, holder) != (str(self.epoch).encode(), self._holder.encode()) or seq is None:
             return
-        self._seq, self.outage = int(seq), None  # whether the interrupted step arrived is unknown
+        self._seq, self.outage = int(seq), None  # the interrupted step may or may not have arrived
         self._step(self._finish, [status])
 
     def go_on(self) -> None:
@@ -321,17 +324,17 @@ class HostLedger:
         self._step(self._finish, ["running"])
 
     def wait_asked(self, timeout: float) -> None:
-        """Sleep until an operator sends a request, or `timeout` seconds (or less) are over."""
+        """Sleep until an operator sends a request, for at most `timeout` seconds."""
         self._block("knock", timeout)
 
     def wait_ready(self, due: int, timeout: float) -> bool:
-        """Sleep until every result due at `due` has arrived, or `timeout` seconds (or less) are over."""
+        """Sleep until every result due at tick `due` has arrived, at most `timeout` seconds; return whether it has."""
         return self._block(f"ready:{due}", timeout)
 
     def _block(self, key: str, timeout: float) -> bool:
         seconds = min(max(timeout, 0.01), self._longest_block)
         if self.away:
-            time.sleep(seconds)  # as long as the pop would have waited, since the server is away
+            time.sleep(seconds)  # as long as the pop would have waited
             return False
         try:
             return self.client.blpop([self.store.prefix + key], timeout=seconds) is not None
@@ -343,12 +346,12 @@ class HostLedger:
 
     @property
     def client(self) -> Redis:
-        """The client of the run's server."""
+        """Return the client of the run's server."""
         return self.store.client
 
     @property
     def lost(self) -> float:
-        """The seconds that the host has waited for its ledger, in all."""
+        """Return the total seconds that the host has waited for its ledger."""
         return self.outage.lost if self.outage is not None else 0.0
 
     @property
@@ -372,15 +375,15 @@ class HostLedger:
         try:
             return step() if self.outage is None else self.outage.send(step, size)
         except (RedisError, LedgerError):
-            self._seq = seq  # the same step may be sent again
+            self._seq = seq  # so that the caller may send the same step again
             raise
 
     def _refused(self, answer: list[bytes], seq: int) -> LedgerError:
         if answer[0] == b"fenced" and int(answer[1]) == self.epoch and int(answer[2]) < seq:
             tick = self.store.field("state", "tick")
             return RunRolledBack(
-                f"run {self.run!r}: the ledger has lost steps that it had taken: it is at tick {int(tick or 0)}, "
-                f"this host is at tick {self._tick}; it stops, and the world resumes from the ledger's tick"
+                f"run {self.run!r}: the ledger has lost committed steps: it is at tick {int(tick or 0)}, this host is "
+                f"at tick {self._tick}; the host stops, and the world resumes from the ledger's tick"
             )
         if answer[0] == b"gone":
             return Fenced(
@@ -394,6 +397,6 @@ class HostLedger:
 
 
 def _fingerprint(args: Sequence[bytes]) -> tuple[str, int]:
-    """Return the digest of a step's arguments, by which the ledger knows a repeated one, and their bytes."""
+    """Return the digest of a step's arguments, by which the ledger recognises a repeated step, and their size."""
     sent = b"\0".join(args)
     return hashlib.blake2b(sent, digest_size=16).hexdigest(), len(sent)

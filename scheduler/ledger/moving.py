@@ -1,14 +1,14 @@
-"""The move of a run without a host to another ledger, which a second call completes wherever the first one ended.
+"""Move a run without a host to another ledger. A second call completes an interrupted move from any point.
 
-Its steps, each of which can be repeated:
+The steps, each of which may be repeated:
 
-1. The ledger that the run leaves says so (`moving_key`). From here on it takes no step of a host, worker or operator:
-   each is refused as in an outage, and asked again. What workers hold meanwhile is settled where the run is afterwards.
-2. Its keys are copied to the other ledger, by type and not as a dump, which another version may not read.
-3. Each copy is compared with its key.
-4. The other ledger gets the nonce of the run's incarnation. With it, in one step, the run is there.
-5. After `KNOWN_FOR`, when every process has looked for the run again, its old keys are removed. The ledger goes on
-   saying that the run has left, for a process that still has a step for it.
+1. Mark the run as leaving its ledger (`moving_key`). From here on the ledger refuses each step of a host, worker or
+   operator as in an outage, and the caller repeats it. Workers settle their attempts where the run is afterwards.
+2. Copy its keys to the other ledger, by type and not as a dump, which another version may not read.
+3. Compare each copy with its key.
+4. Give the other ledger the nonce of the run's incarnation. With this one step, the run is there.
+5. After `KNOWN_FOR`, when every process has looked for the run again, remove its old keys. The mark stays for a process
+   that still has a step for the old ledger.
 
 Before step 4 the move can be called off.
 """
@@ -32,8 +32,8 @@ from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, incarnation_of, missing_run
 from cogitate.scheduler.ledger.servers.placement import KNOWN_FOR
 
-SAYS_FOR = 3_600  # seconds for which a ledger says that a run has left it
-_KEYS, _ITEMS = 500, 1_000  # in one round trip
+SAYS_FOR = 3_600  # seconds for which a ledger marks a run as gone
+_KEYS, _ITEMS = 500, 1_000  # per round trip
 
 log = structlog.get_logger()
 
@@ -43,15 +43,15 @@ class MoveFailed(LedgerError):
 
 
 class Leaving(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ledger says about a run that leaves it."""
+    """The mark of a ledger on a run that leaves it."""
 
     to: str  # place of the other ledger
     incarnation: str
-    arriving: bool = False  # the other ledger may have the run by now
+    arriving: bool = False  # whether the other ledger may already have the run
 
 
 def leaving(ledger: Redis, run: str) -> Leaving | None:
-    """Return what a ledger says about a run whose move has begun and not ended; None if it says nothing."""
+    """Return the mark on a run whose move has begun and not ended; None without one."""
     raw = read_value(ledger, moving_key(run))
     if raw is None or ledger.ttl(moving_key(run)) != -1:
         return None
@@ -59,28 +59,28 @@ def leaving(ledger: Redis, run: str) -> Leaving | None:
 
 
 def move_run(source: Redis, target: Redis, run: str, to: str) -> int:
-    """Move a run to another ledger, or complete its move; return the number of its keys, 0 if it is there already.
+    """Move a run to another ledger, or complete its move; return the number of its keys, 0 if it is already there.
 
     Args:
         to: the place of the target, the same in each call.
 
     Raises:
-        RunMissing: when there is no such run.
-        RunHeld: when a host is active on it, or it is on its way to another place.
-        RunExists: when the target has a run of this name.
-        MoveFailed: when a copy differs from its key.
-        RedisError: when a ledger cannot be reached; a second call continues the move.
+        RunMissing: if there is no such run.
+        RunHeld: if a host is active on it, or it is on its way to another place.
+        RunExists: if the target has a run of this name.
+        MoveFailed: if a copy differs from its key.
+        RedisError: if a ledger cannot be reached; a second call continues the move.
     """
-    said = leaving(source, run)
-    if said is None and incarnation_of(source, run) is None and incarnation_of(target, run) is not None:
+    mark = leaving(source, run)
+    if mark is None and incarnation_of(source, run) is None and incarnation_of(target, run) is not None:
         return 0
-    said = said or _begin(source, target, run, to)
-    if said.to != to:
+    mark = mark or _begin(source, target, run, to)
+    if mark.to != to:
         raise RunHeld(
-            f"run {run!r} is on its way to {said.to}: complete that first, or call it off by naming the ledger it is on"
+            f"run {run!r} is on its way to {mark.to}: complete that first, or call it off by naming the ledger it is on"
         )
     there = incarnation_of(target, run)
-    if there not in (None, said.incarnation):
+    if there not in (None, mark.incarnation):
         raise RunExists(f"{to} has another run {run!r}: delete one of them, or call the move off")
     if there is None:
         _clear(target, run)
@@ -89,22 +89,22 @@ def move_run(source: Redis, target: Redis, run: str, to: str) -> int:
             _copy(source, target, key)
         log.info("run.copied", run=run, keys=len(keys))
         _compare(source, target, run)
-        _say(source, run, msgspec.structs.replace(said, arriving=True))
-        _arrive(target, run, said.incarnation)
+        _set_mark(source, run, msgspec.structs.replace(mark, arriving=True))
+        _arrive(target, run, mark.incarnation)
         log.info("run.arrived", run=run, to=to)
     _remove(source, run)
     return len(_own_keys(target, run))
 
 
 def call_off(source: Redis, run: str) -> None:
-    """Let a run whose move has begun stay where it is.
+    """Call off a move that has begun; the run stays where it is.
 
     Raises:
-        RunHeld: when it may have arrived already.
+        RunHeld: if it may have arrived already.
     """
-    said = leaving(source, run)
-    if said is not None and said.arriving:
-        raise RunHeld(f"run {run!r} may be at {said.to} already: complete its move")
+    mark = leaving(source, run)
+    if mark is not None and mark.arriving:
+        raise RunHeld(f"run {run!r} may be at {mark.to} already: complete its move")
     source.delete(moving_key(run))
 
 
@@ -114,36 +114,36 @@ def _begin(source: Redis, target: Redis, run: str, to: str) -> Leaving:
         raise missing_run(source, run)
     if incarnation_of(target, run) is not None:
         raise RunExists(f"{to} has a run {run!r} already")
-    store, said = RunStore.of(source, run, incarnation), Leaving(to=to, incarnation=incarnation)
+    store, mark = RunStore.of(source, run, incarnation), Leaving(to=to, incarnation=incarnation)
     check_unheld(store, run, "let it end")
-    _say(source, run, said)
+    _set_mark(source, run, mark)
     try:
-        check_unheld(store, run, "let it end")  # it may have taken the run before it was stopped by this
+        check_unheld(store, run, "let it end")  # a host may have taken the run before the mark
     except RunHeld:
         source.delete(moving_key(run))
         raise
-    return said
+    return mark
 
 
-def _say(source: Redis, run: str, said: Leaving) -> None:
-    source.set(moving_key(run), msgspec.json.encode(said))
+def _set_mark(source: Redis, run: str, mark: Leaving) -> None:
+    source.set(moving_key(run), msgspec.json.encode(mark))
 
 
 def _own_keys(ledger: Redis, run: str) -> list[bytes]:
-    """Return the keys of a run that are moved, sorted."""
+    """Return the keys of a run that a move copies, sorted."""
     other = {incarnation_key(run).encode(), moving_key(run).encode()}
     return sorted({key for keys in scan_keys(ledger, f"{run_base(run)}*", _KEYS) for key in keys} - other)
 
 
 def _clear(target: Redis, run: str) -> None:
-    """Remove what an earlier try has copied."""
+    """Remove the copies of an earlier try."""
     keys = iter(_own_keys(target, run))
     while some := [*islice(keys, _KEYS)]:
         target.unlink(*some)
 
 
 def _copy(source: Redis, target: Redis, key: bytes) -> None:
-    """Copy a key that may expire meanwhile."""
+    """Copy a key, which may expire meanwhile."""
     kind, left = source.type(key), source.pttl(key)
     for page in _pages(source, kind, key):
         match kind:
@@ -162,7 +162,7 @@ def _copy(source: Redis, target: Redis, key: bytes) -> None:
 
 
 def _pages(ledger: Redis, kind: object, key: bytes) -> Iterator[Any]:
-    """Yield the contents of a key, a long list or hash in parts."""
+    """Yield the content of a key, in parts if it is long."""
     match kind:
         case b"string":
             yield ledger.get(key)
@@ -194,14 +194,14 @@ def _compare(source: Redis, target: Redis, run: str) -> None:
     for key in sorted({*_own_keys(source, run), *_own_keys(target, run)}):
         kind = source.type(key)
         pairs = zip_longest(_pages(source, kind, key), _pages(target, target.type(key), key))
-        if (kind != target.type(key) or any(one != other for one, other in pairs)) and source.exists(key):
+        if (kind != target.type(key) or any(original != copy for original, copy in pairs)) and source.exists(key):
             raise MoveFailed(f"run {run!r}: the copy of key {key.decode(errors='replace')!r} differs from it")
 
 
 def _arrive(target: Redis, run: str, incarnation: str) -> None:
     target.sadd(RUNS, run)
     with target.pipeline(transaction=True) as pipe:
-        pipe.delete(moving_key(run))  # it may have left here before
+        pipe.delete(moving_key(run))  # of an earlier move away from here
         pipe.set(incarnation_key(run), incarnation, nx=True)
         pipe.execute()
     if incarnation_of(target, run) != incarnation:
@@ -209,7 +209,7 @@ def _arrive(target: Redis, run: str, incarnation: str) -> None:
 
 
 def _remove(source: Redis, run: str) -> None:
-    time.sleep(KNOWN_FOR)  # until no process remembers this ledger as the run's: see step 5 above
+    time.sleep(KNOWN_FOR)  # until no process remembers this ledger as the run's: step 5 above
     source.delete(incarnation_key(run))
     _clear(source, run)
     source.srem(RUNS, run)

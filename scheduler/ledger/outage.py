@@ -1,13 +1,13 @@
-"""Outages of the ledger: wait until it answers, or continue without it and write afterwards.
+"""Outages of the ledger: wait until it answers, or continue without it and write the ticks afterwards.
 
-An outage is more than a server that is gone: one that stalls, loads its data, has reached `maxmemory` or cannot write
-to its disk takes a step as a whole or not at all, and the same bytes can be sent again (see `lua/fence.lua`).
+A server is also out of service while it stalls, loads its data, has reached `maxmemory` or cannot write to its disk. In
+each case it takes a step as a whole or not at all, and the host can send the same bytes again (see `lua/fence.lua`).
 
-- `Pause`, for an experiment, sends a step again until the ledger takes it, for at most `outage_wait` seconds. Then the
-  run stops and can be resumed.
-- `CarryOn`, for a live game, never waits longer than a call's own timeout. The step that failed is kept, and so is
-  every tick after it, in order and within bounds. A thread looks for the server; once it answers, what was kept is
-  written before anything else. A host that was fenced meanwhile discards it and stops.
+- `Pause`, for an experiment, repeats a step until the ledger takes it, for at most `outage_wait` seconds. Then the run
+  stops; a host can resume it.
+- `CarryOn`, for a live game, never waits longer than the timeout of a call. It buffers the failed step and every tick
+  after it, in order and within bounds. A thread probes the server. Once the server answers, the buffered steps are
+  written before anything else. A host that was fenced meanwhile discards them and stops.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = structlog.get_logger()
 Step = Callable[[], Reply]
 T = TypeVar("T")
 
-#: Prefixes of temporary refusals; the last one ends a blocking command where a slot moves to another server.
+#: Prefixes of temporary refusals; the last one ends a blocking command if its slot moves to another server.
 REFUSALS = ("MISCONF", "NOREPLICAS", "MASTERDOWN", "UNBLOCKED")
 _TEMPORARY = (OutOfMemoryError, ReadOnlyError, ClusterDownError, TryAgainError)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0  # seconds between two tries
@@ -40,24 +40,24 @@ GIVEN_UP = "Redis stopped and could not be restarted (server.given_up in the log
 
 
 class Outage(Protocol):
-    """A host's policy while its ledger is unavailable; `LedgerUnavailable` ends the wait."""
+    """A host's policy for times without its ledger; `LedgerUnavailable` ends a wait."""
 
-    lost: float  # seconds that it has waited for the ledger so far
+    lost: float  # total seconds that the host has waited for the ledger
 
     def send(self, step: Step, size: int) -> Reply | None:
-        """Return the answer to a step of `size` bytes, which can be sent again; None: it is buffered."""
+        """Return the reply to a repeatable step of `size` bytes; None: the step is buffered."""
 
     def read(self, look: Callable[[], T]) -> T | None:
         """Return the reply to a read; None: the ledger is away, and the host does not wait."""
 
     def back(self) -> bool:
-        """Return whether the ledger can be reached; buffered steps have been written by then."""
+        """Return whether the ledger can be reached and all buffered steps are written."""
 
     def missed(self, error: RedisError) -> None:
         """Note that a call other than a step has failed."""
 
     def settle(self) -> None:
-        """Write everything that is buffered, before a host reports that it is done."""
+        """Write all buffered steps before a host reports that it is done."""
 
 
 def _never() -> bool:
@@ -71,7 +71,7 @@ def outage_of(
 
     Args:
         alive: a call that fails while the server is away.
-        given_up: whether the host has stopped restarting its server, so that waiting cannot help.
+        given_up: returns whether the host has stopped restarting its server, so waiting cannot help.
     """
     if settings.on_outage == "carry_on":
         return CarryOn(run, settings.outage_wait, settings.tuning.outage_buffer, alive, given_up)
@@ -79,7 +79,7 @@ def outage_of(
 
 
 def is_outage(error: RedisError) -> bool:
-    """Return whether the server may take the same step later; any other error is a fault of this program."""
+    """Return whether the server may take the same step later; other errors are faults of this program."""
     if isinstance(error, ResponseError):
         return isinstance(error, _TEMPORARY) or str(error).startswith(REFUSALS)
     return isinstance(error, RedisConnectionError | RedisTimeoutError)
@@ -89,7 +89,7 @@ class Pause:
     """Wait for the ledger, at most `wait` seconds at a time.
 
     Args:
-        stop: asked before each further try; once it returns True, nothing waits any more.
+        stop: called before each further try; True ends the wait.
         given_up: returns whether the host has stopped restarting its server.
     """
 
@@ -111,10 +111,10 @@ class Pause:
         return self.read(step)
 
     def read(self, look: Callable[[], T]) -> T:
-        """Retry until there is an answer; a closed connection costs only a second try.
+        """Retry until the ledger answers; after a closed connection, the second try follows at once.
 
         Raises:
-            LedgerUnavailable: when there is none within `wait` seconds, or `stop` or `given_up` ends the wait.
+            LedgerUnavailable: if it does not answer within `wait` seconds, or `stop` or `given_up` ends the wait.
         """
         began, tries, pause = self._clock(), 0, FIRST_PAUSE
         while True:
@@ -152,7 +152,7 @@ class Pause:
                 return answer
 
     def back(self) -> bool:
-        return True  # every caller waits
+        return True  # with this policy, every call waits
 
     def missed(self, error: RedisError) -> None:
         """Do nothing: the next step waits."""
@@ -161,19 +161,19 @@ class Pause:
         """Do nothing: no step is buffered."""
 
 
-class _Kept(NamedTuple):
+class _BufferedStep(NamedTuple):
     step: Step
-    size: int
+    size: int  # bytes
 
 
 class CarryOn:
-    """Go on without the ledger, and write what happened once it is back.
+    """Continue without the ledger, and write the buffered steps once it is back.
 
     Args:
-        wait: seconds to wait for the ledger when there is nothing left to do but to write.
-        buffer: bytes of steps that may be kept.
-        alive: a call that fails while the server is away; made by a separate thread.
-        given_up: returns whether the host has stopped restarting its server, so that waiting cannot help.
+        wait: seconds to wait for the ledger at the end of the run, when only the buffered steps are left.
+        buffer: bytes of steps that may be buffered.
+        alive: a call that fails while the server is away; a separate thread makes it.
+        given_up: returns whether the host has stopped restarting its server, so waiting cannot help.
     """
 
     def __init__(
@@ -181,10 +181,10 @@ class CarryOn:
     ) -> None:
         self._run, self._wait, self._buffer, self._alive = run, wait, buffer, alive
         self._given_up = given_up
-        self._kept: deque[_Kept] = deque()
+        self._buffered: deque[_BufferedStep] = deque()
         self._bytes = 0
-        self._said = False
-        self._answers = threading.Event()  # set while the server is believed to answer
+        self._logged = False  # whether the log says that the ledger is away
+        self._answers = threading.Event()  # set while the server seems to answer
         self._answers.set()
         self.lost = 0.0
 
@@ -194,7 +194,7 @@ class CarryOn:
                 return _twice(step)
             except RedisError as error:
                 self.missed(error)
-        self._kept.append(_Kept(step, size))
+        self._buffered.append(_BufferedStep(step, size))
         self._bytes += size
         if self._bytes > self._buffer:
             raise self._gives_up(f"it has buffered more than {self._buffer} bytes (outage_buffer)")
@@ -209,32 +209,32 @@ class CarryOn:
         return None
 
     def back(self) -> bool:
-        """Write what is kept, if the server answers again; at most one call of it fails."""
+        """Write the buffered steps if the server answers again; stop at the first failed call."""
         if not self._answers.is_set():
             return False
-        steps = len(self._kept)
-        while self._kept:
+        steps = len(self._buffered)
+        while self._buffered:
             try:
-                _twice(self._kept[0].step)
+                _twice(self._buffered[0].step)
             except RedisError as error:
                 self.missed(error)
                 return False
             except LedgerError as error:
-                error.add_note(f"the {len(self._kept)} buffered steps are discarded")
+                error.add_note(f"the {len(self._buffered)} buffered steps are discarded")
                 raise
-            self._bytes -= self._kept.popleft().size
-        if self._said:
+            self._bytes -= self._buffered.popleft().size
+        if self._logged:
             log.warning("ledger.back", run=self._run, steps=steps)
-            self._said = False
+            self._logged = False
         return True
 
     def missed(self, error: RedisError) -> None:
-        """Start a thread that probes the server; no call is made until it answers."""
+        """Start a thread that probes the server; the host calls the server again only after it answers."""
         if not is_outage(error):
             raise error
-        if not self._said:
+        if not self._logged:
             log.warning("ledger.away", run=self._run, policy="carry_on", error=_words(error))
-            self._said = True
+            self._logged = True
         if self._answers.is_set():
             self._answers.clear()
             threading.Thread(target=self._look, name="ledger-probe", daemon=True).start()
@@ -251,14 +251,14 @@ class CarryOn:
 
     def _gives_up(self, why: str) -> LedgerUnavailable:
         return LedgerUnavailable(
-            f"run {self._run!r}: {why}; {len(self._kept)} steps are not written, the world goes back to the last tick "
-            "that the ledger has taken"
+            f"run {self._run!r}: {why}; {len(self._buffered)} steps are not written, the world goes back to the last "
+            "tick that the ledger has taken"
         )
 
     def _look(self) -> None:
         pause = FIRST_PAUSE
         while True:
-            time.sleep(pause)  # between two tries at a server that is away, in a separate thread
+            time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
             try:
                 self._alive()

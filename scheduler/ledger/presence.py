@@ -1,10 +1,10 @@
-"""Presence of a run's host: a heartbeat that a thread of the host renews in the ledger.
+"""The presence of a run's host: a heartbeat that a thread of the host renews in the ledger.
 
 It informs people, and hosts that are about to take a run from a live host. No guarantee depends on it: the fence
-separates two hosts that both believe they hold the run, whatever a clock says.
+separates two hosts that both believe they hold the run, whatever their clocks say.
 
-The sign names the host's process. On the same machine, readers check the process, so they notice at once that a host
-was killed; on another machine, the host counts as gone when its sign is older than the lease.
+The heartbeat names the host's process. On the same machine, readers check the process, so they notice a killed host at
+once; on another machine, a host counts as gone once its heartbeat is older than the lease.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from cogitate.scheduler.ledger.run_store import RunStore
 
 log = structlog.get_logger()
 
-LEAST = 1.0  # seconds: the shortest lease of a sign
-SIGNS_A_LEASE = 4
+LEAST = 1.0  # seconds: the shortest lease of a heartbeat
+SIGNS_A_LEASE = 4  # heartbeats per lease
 HELD = ("running", "paused")  # statuses of a run that a host has not left
 
 
@@ -37,8 +37,8 @@ class HostProcess(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # of its machine
     machine: str  # identifies the machine and its process namespace
     pid: int
-    began: str  # when the process began, as its machine counts; "" if unknown
-    share: int = 1  # turns of its run's jobs at shared workers for each turn of another run's
+    began: str  # start time of the process in its machine's units; "" if unknown
+    share: int = 1  # jobs of its run that shared workers take for each job of another run
 
     def text(self) -> str:
         return f"{self.name}:{self.pid}"
@@ -53,7 +53,7 @@ def process_of(pid: int) -> HostProcess:
 
 
 def host_of(store: RunStore) -> HostProcess | None:
-    """Return the host that runs a run; None without one, or when it is gone."""
+    """Return the host that holds a run; None if there is none, or it is gone."""
     status = store.field("state", "status")
     if status is None or status.decode() not in HELD:
         return None
@@ -61,7 +61,7 @@ def host_of(store: RunStore) -> HostProcess | None:
     try:
         host = typed_json.decode(raw, HostProcess) if raw is not None else None
     except msgspec.DecodeError:
-        return None  # no version writes it so
+        return None  # no version writes such a value
     return host if host is not None and exists(host) else None
 
 
@@ -88,7 +88,7 @@ def check_unheld(store: RunStore, run: str, what_to_do: str) -> None:
 
 
 class Presence:
-    """A thread that renews the heartbeat of a ledger's host until it is stopped, or another host has the run."""
+    """Renews the heartbeat of a run's host in a thread, until it is stopped or another host has the run."""
 
     def __init__(self, ledger: HostLedger, lease: float, share: int = 1) -> None:
         self._ledger = ledger
@@ -98,12 +98,12 @@ class Presence:
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
     def start(self) -> None:
-        """Send the first sign, then continue in the thread."""
+        """Send the first heartbeat, then continue in the thread."""
         if self._renewed():
             self._thread.start()
 
     def stop(self) -> None:
-        """Give no further sign; the last one ends with its lease, or with the run's status."""
+        """Send no further heartbeat; the last one expires with its lease, or ends with the run's status."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join(LEAST)
@@ -113,23 +113,23 @@ class Presence:
             pass
 
     def _renewed(self) -> bool:
-        """Give a sign, and return whether to give another."""
+        """Send a heartbeat, and return whether to send another."""
         try:
             return self._ledger.present(self._sign, self._lease)
-        except (RedisError, OSError, ValueError) as error:  # the loop meets the error too, and reports it
+        except (RedisError, OSError, ValueError) as error:  # the loop gets the error too, and reports it
             log.debug("presence.missed", run=self._ledger.run, error=type(error).__name__)
             return True
 
 
 def is_here(process: HostProcess) -> bool:
-    """Return whether a process is of this machine, and exists."""
+    """Return whether a process exists on this machine."""
     return process.machine == _machine() and exists(process)
 
 
 def exists(process: HostProcess) -> bool:
-    """Return whether a process exists, as far as this machine can tell."""
+    """Return whether a process exists; True for a process on another machine."""
     if process.machine != _machine():
-        return True  # its sign has not run out
+        return True  # only the expiry of its heartbeat shows that it is gone
     try:
         os.kill(process.pid, 0)
     except ProcessLookupError:
@@ -141,7 +141,7 @@ def exists(process: HostProcess) -> bool:
 
 
 def _began(pid: int) -> str | None:
-    """Return when a process began, in clock ticks since the boot; "" for a zombie, None if unknown."""
+    """Return the start time of a process in clock ticks since the boot; "" for a zombie, None if unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -156,5 +156,5 @@ def _machine() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip())
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
     except OSError:
-        pass  # not Linux: the name has to suffice
+        pass  # not Linux: the name must suffice
     return " ".join(parts)

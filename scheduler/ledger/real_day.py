@@ -1,16 +1,16 @@
-"""A limit per real day, in UTC, for all runs of a server together: the last limit on spending.
+"""A limit on spending per real day, in UTC, for all runs of a server together: the last line of defence.
 
-A worker reserves the whole cost of an attempt from the day before it calls a model, and gives the unused part back
-afterwards. A call without room is not made: the job falls to its heuristic, as after any other failed call. What a dead
-worker reserved and never settled stays taken until the day is over. An answer that costs more than was reserved is
-booked as an overrun, and the next calls find so much less. While Redis cannot be reached, no model is called, and what
-a call had reserved stays taken.
+Before a worker calls a model, it reserves the whole cost of the attempt from the day; afterwards it gives the unused
+part back. Without room, the worker makes no call, and the job falls to its heuristic, as after any failed call. A dead
+worker's unsettled reservation stays until the day ends. An answer that costs more than its reservation is booked as an
+overrun, which leaves less for the next calls. While Redis cannot be reached, workers call no model, and reservations
+stay.
 
-An experiment starts its own server, and its limit counts all that its runs spend there, whatever the date.
+An experiment starts its own server, and its limit counts everything that its runs spend there, whatever the date.
 
-No decision of a run depends on it: to the run it is a failed call. A worker without such a limit neither counts nor
-refuses, so all workers of a server need the same one. The date is that of the worker's clock when it reserves; the call
-is charged to that date, whenever it ends.
+No decision of a run depends on this limit: to the run, a refusal is a failed call. A worker without such a limit
+neither counts nor refuses, so all workers of a server need the same limit. A call is charged to the date of the
+worker's clock at the reservation, whenever it ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cogitate.tasks.job import Cost
 
 log = structlog.get_logger()
 
-KEPT_SECONDS = 40 * 86_400  # how long the figures of a day are kept
+KEPT_SECONDS = 40 * 86_400  # for which the figures of a day are stored
 EXPERIMENT = "experiment"  # in place of a date
 
 
@@ -42,21 +42,21 @@ class Held(NamedTuple):
     token: str
 
 
-UNLIMITED = Held("", "")  # by a process without such a limit: it counts nothing
+UNLIMITED = Held("", "")  # of a process without such a limit; it counts nothing
 
 Refused = Literal["real_day_spent", "real_day_away", "real_day_unpriced", "experiment_spent"]
 
 
 class DaySpending(msgspec.Struct, frozen=True, kw_only=True):
-    """A real day in figures. Limits that are None are not set."""
+    """The figures of a real day. A limit of None is not set."""
 
     date: str  # "2026-03-01", UTC, or "experiment"
     limit_tokens: int | None
     limit_usd_micros: int | None
     reserved: Cost
     spent: Cost
-    overrun: Cost  # part of what was spent
-    refused: int  # calls that were not made
+    overrun: Cost  # part of `spent`
+    refused: int  # calls that the limit refused
 
     @property
     def limited(self) -> bool:
@@ -69,7 +69,7 @@ def utc_date() -> str:
 
 
 class RealDay:
-    """The limits of a process's settings, held against what all processes have spent. Thread-safe."""
+    """Enforces the limits of a process's settings on the spending of all processes. Thread-safe."""
 
     def __init__(self, client: Redis, settings: Settings, today: Callable[[], str] | None = None) -> None:
         self._client = client
@@ -77,7 +77,7 @@ class RealDay:
         self._usd_micros = None if settings.real_day_usd is None else round(settings.real_day_usd * 1_000_000)
         self._experiment = settings.tuning.experiment != ""
         self._today = today or ((lambda: EXPERIMENT) if self._experiment else utc_date)
-        self._logged = ""  # the date on which the log said that the day is spent
+        self._logged = ""  # the date for which the log says that the day is spent
         self._script = script(client, "real_day")
 
     @property
@@ -86,7 +86,7 @@ class RealDay:
         return self._tokens is not None or self._usd_micros is not None
 
     def reserve(self, cost: Cost, *, priced: bool = True) -> Held | Refused:
-        """Take the most that a call may cost, or say why the call must not be made.
+        """Reserve the upper bound of a call's cost, or return why the call must not be made.
 
         Args:
             priced: whether the run knows the price of the model; otherwise the cost in money would count as 0.
@@ -108,17 +108,17 @@ class RealDay:
         return "real_day_spent" if answer == "refused" else "real_day_away"
 
     def settle(self, held: Held, used: Cost) -> None:
-        """Book the true cost of a call in place of its reservation."""
+        """Replace a call's reservation with its true cost."""
         if held != UNLIMITED:
             self._call(held, "settle", used)
 
     def spending(self) -> DaySpending:
         date = self._today()
         fields = read_hash(self._client, real_day_key(date))
-        found = {field.decode(): int(value) for field, value in fields.items() if not field.startswith(b"call:")}
+        amounts = {field.decode(): int(value) for field, value in fields.items() if not field.startswith(b"call:")}
 
         def account(name: str) -> Cost:
-            return Cost(tokens=found.get(f"{name}:tokens", 0), usd_micros=found.get(f"{name}:usd_micros", 0))
+            return Cost(tokens=amounts.get(f"{name}:tokens", 0), usd_micros=amounts.get(f"{name}:usd_micros", 0))
 
         return DaySpending(
             date=date,
@@ -127,11 +127,11 @@ class RealDay:
             reserved=account("reserved"),
             spent=account("spent"),
             overrun=account("overrun"),
-            refused=found.get("refused", 0),
+            refused=amounts.get("refused", 0),
         )
 
     def in_flight(self) -> set[str]:
-        """Return the calls that have reserved and not settled, those of dead workers included."""
+        """Return the calls with an unsettled reservation, including those of dead workers."""
         fields = read_hash(self._client, real_day_key(self._today()))
         return {field.decode() for field in fields if field.startswith(b"call:")}
 

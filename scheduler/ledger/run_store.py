@@ -1,4 +1,4 @@
-"""One run in Redis as its readers see it: its keys, their values, and the compression of large ones.
+"""Read one run in Redis: its keys, their values, and the compression of large values.
 
 Every module outside this room reads a run through its `RunStore`; no other code builds a key.
 """
@@ -34,7 +34,7 @@ def run_names(client: Redis) -> list[str]:
 
 
 def incarnation_of(client: Redis, run: str) -> str | None:
-    """Return the nonce of a run's present incarnation; None: there is no such run."""
+    """Return the nonce of a run's present incarnation; None if there is no such run."""
     nonce = read_value(client, incarnation_key(run))
     return nonce.decode() if nonce is not None else None
 
@@ -45,10 +45,10 @@ def run_exists(client: Redis, run: str) -> bool:
 
 
 def missing_run(client: Redis, run: str, to_do: str = "") -> RunMissing:
-    """Return the error that names the runs there are, and why a server may have lost this one.
+    """Return an error that names the existing runs, and why the server may have lost this one.
 
     Args:
-        to_do: the purpose of the run, such as " to resume".
+        to_do: the purpose for which the run is needed, such as " to resume".
     """
     names = run_names(client)
     lost = why_keys_vanish(client) if not names or client.sismember(RUNS, run) else ""
@@ -59,8 +59,8 @@ def check_schema(run: str, found: bytes | None) -> None:
     """Check that this version reads runs of a schema.
 
     Raises:
-        NewerSchema, OlderSchema: when another version wrote the run.
-        RunUnreadable: when the schema is not a number.
+        NewerSchema, OlderSchema: if another version wrote the run.
+        RunUnreadable: if the schema is not a number.
     """
     if found is None or not found.isdigit():
         raise RunUnreadable(run, "its schema is not a number")
@@ -80,9 +80,9 @@ class RunStore:
         """Return the store of a run's present incarnation.
 
         Raises:
-            RunMissing: when there is no such run; the message names those that there are.
-            NewerSchema, OlderSchema: when another version wrote it.
-            RunUnreadable: when its schema is not a number.
+            RunMissing: if there is no such run; the message names the existing ones.
+            NewerSchema, OlderSchema: if another version wrote it.
+            RunUnreadable: if its schema is not a number.
         """
         incarnation = incarnation_of(client, run)
         if incarnation is None:
@@ -101,7 +101,7 @@ class RunStore:
 
     @property
     def incarnation(self) -> str:
-        """The nonce of the incarnation."""
+        """Return the nonce of the incarnation."""
         return self.prefix.rstrip(":").rpartition(":")[2]
 
     def key(self, name: RunKey) -> str:
@@ -109,7 +109,7 @@ class RunStore:
         return self.prefix + name
 
     def job_key(self, job: str) -> str:
-        """Return the key of an open job, named by the text of its `JobKey`."""
+        """Return the key of an open job, given the text of its `JobKey`."""
         return f"{self.prefix}job:{job}"
 
     def window_key(self, window: str) -> str:
@@ -117,7 +117,7 @@ class RunStore:
         return f"{self.prefix}window:{window}"
 
     def answered_key(self, request: str) -> str:
-        """Return the key of the list by which a host wakes the operator that waits for its answer to a request."""
+        """Return the key of the list with which a host wakes the operator who waits for the answer to a request."""
         return f"{self.prefix}answered:{request}"
 
     def due_key(self, tick: int | str) -> str:
@@ -135,22 +135,22 @@ class RunStore:
         return [self.key("recorded"), self.key("recorded_at"), self.key("recorded_bytes")]
 
     def state(self, *fields: str) -> list[bytes | None]:
-        """Return these fields of the run's state, each None where it is not set."""
+        """Return these fields of the run's state; None for a field that is not set."""
         return self.some_fields("state", *fields)
 
     def some_fields(self, name: RunKey, *fields: str) -> list[bytes | None]:
-        """Return these fields of a hash, each None where it is not set."""
+        """Return these fields of a hash; None for a field that is not set."""
         return read_fields(self.client, self.key(name), list(fields))
 
     def tick(self) -> int:
-        """Return the tick that was committed last."""
+        """Return the last committed tick."""
         return int(self.state_field("tick"))
 
     def state_field(self, field: str) -> bytes:
         """Return a field of the state that every run has.
 
         Raises:
-            RunMissing: when the run was deleted meanwhile.
+            RunMissing: if the run was deleted meanwhile.
         """
         return self.kept_state(field)[0]
 
@@ -158,19 +158,19 @@ class RunStore:
         """Return these fields of the state, which every run has.
 
         Raises:
-            RunMissing: when the run was deleted meanwhile.
+            RunMissing: if the run was deleted meanwhile.
         """
-        found = [value for value in self.state(*fields) if value is not None]
-        if len(found) < len(fields):
+        values = [value for value in self.state(*fields) if value is not None]
+        if len(values) < len(fields):
             raise RunMissing(f"the run was deleted meanwhile{why_keys_vanish(self.client)}")
-        return found
+        return values
 
     def job(self, key: str) -> bytes | None:
-        """Return an open job, named by the text of its `JobKey`; None where no such job is open."""
+        """Return an open job, given the text of its `JobKey`; None if no such job is open."""
         return self.client.hget(self.job_key(key), "job")  # type: ignore[return-value]
 
     def open_jobs(self, *fields: str) -> dict[str, list[Any]]:
-        """Return these fields of each open job by the text of its key, sorted; each None if the job ends meanwhile."""
+        """Return these fields of each open job, by the text of its key, sorted; None if the job ends meanwhile."""
         jobs = sorted(raw.decode() for raw in self.members("jobs"))
         pipeline = self.pipeline()
         for job in jobs:
@@ -186,7 +186,7 @@ class RunStore:
         return read_fields(self.client, self.checkpoint_streams_key(tick), owners)
 
     def field(self, name: RunKey, field: str) -> bytes | None:
-        """Return one field of a hash; None where it is not set."""
+        """Return one field of a hash; None if it is not set."""
         return self.client.hget(self.key(name), field)  # type: ignore[return-value]
 
     def fields(self, name: RunKey) -> list[bytes]:
@@ -207,38 +207,38 @@ class RunStore:
         return read_members(self.client, self.key(name))
 
     def items(self, name: RunKey, first: int = 0, last: int = -1) -> list[bytes]:
-        """Return a range of a list, both ends included; negative positions count from its end."""
+        """Return a range of a list, both ends included; negative positions count from the end."""
         return self.client.lrange(self.key(name), first, last)  # type: ignore[return-value]
 
     def item(self, name: RunKey, position: int) -> bytes | None:
-        """Return one item of a list; None where it has none there."""
+        """Return one item of a list; None if the list is shorter."""
         return self.client.lindex(self.key(name), position)  # type: ignore[return-value]
 
     def length(self, name: RunKey) -> int:
         return self.client.llen(self.key(name))
 
     def pipeline(self) -> Pipeline:
-        """Return a pipeline on the run's server; commands of other clients may come between its own."""
+        """Return a pipeline on the run's server, without a transaction: other clients' commands may run in between."""
         return self.client.pipeline(transaction=False)
 
     def read_at_once(self, queue: Callable[[Pipeline], object]) -> list[Any]:
-        """Return the replies to several reads, all as of one instant."""
+        """Return the replies to several reads at one instant."""
         return read_at_once(self.client, queue)
 
 
-MOST_BYTES = 512 * 2**20  # of what is unpacked: the largest value that a Redis server takes
+MOST_BYTES = 512 * 2**20  # of unpacked data: the largest value of a Redis server
 
 
 def pack(data: bytes, level: int = 1) -> bytes:
-    """Return the data compressed. Level 6 saves a sixth of what level 1 leaves, and takes 2.5 times as long."""
+    """Compress data. The result of level 6 is a sixth smaller than that of level 1, and takes 2.5 times as long."""
     return zlib.compress(data, level)
 
 
 def unpack(packed: bytes) -> bytes:
-    """Return the data that was packed.
+    """Return the data that `pack` compressed.
 
     Raises:
-        ValueError: when this is not what `pack` made; the message completes a sentence such as "the state …".
+        ValueError: if this is not a result of `pack`; the message completes a sentence such as "the state …".
     """
     unpacking = zlib.decompressobj()
     try:

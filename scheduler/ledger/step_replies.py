@@ -1,6 +1,6 @@
-"""The ledger's replies to a host's steps, as the host reads them. Unreadable values are reported and skipped.
+"""Parse the ledger's replies to a host's steps. Unreadable values are reported and skipped.
 
-Each part of the engine reads what the ledger shows for it (`BoundaryInput.shown`).
+Each part of the engine parses its own values (`BoundaryInput.shown`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ log = structlog.get_logger()
 
 
 class DueJob(NamedTuple):
-    """A job that is due, as the ledger has it."""
+    """The ledger's row of a due job."""
 
     key: JobKey
     state: JobState
-    result: Result | None  # staged
+    result: Result | None  # None: not staged
     claims: int
-    arrival: int = 0  # staged as the n-th result of the run; 0: not staged
+    arrival: int = 0  # ordinal of the result among all staged results of the run; 0: not staged
     failure: str = ""  # class of the failure of the last attempt that had no result
     empty: str = ""  # the cell whose retry pool had no room for another attempt
 
@@ -42,18 +42,18 @@ class Attempt(msgspec.Struct, frozen=True):
     job: str
     worker: str
     tick: int
-    batched: int = 0  # 1 while a batch holds its request: then it has no lease
+    batched: int = 0  # 1 while its request is in a batch; then it has no lease
 
 
 class BoundaryInput(NamedTuple):
-    """Everything that the ledger shows the host for a boundary. No boundary has taken any of it yet."""
+    """The ledger's values for a boundary that no earlier boundary has taken."""
 
     rows: list[DueJob]
-    controls: Sequence[ControlRequest | None] = ()  # requests of operators
+    controls: Sequence[ControlRequest | None] = ()  # operators' requests
     timed: Sequence[Timed | None] = ()  # the times at which answers arrived
-    claimed: Mapping[JobKey, int] = {}  # the ticks at which their jobs were claimed, where noted
-    overdue: Sequence[Overdue] = ()  # of the jobs that end late here, those that a worker has; and guesses to take back
-    shown: Mapping[str, Sequence[bytes]] = {}  # for parts of the engine, by name of a hash: field, value, …
+    claimed: Mapping[JobKey, int] = {}  # the ticks at which their jobs were claimed, if noted
+    overdue: Sequence[Overdue] = ()  # jobs that end late here while a worker runs them, and guesses to withdraw
+    shown: Mapping[str, Sequence[bytes]] = {}  # values for the engine's parts, by hash: alternating fields and values
 
 
 class Collected(NamedTuple):
@@ -82,7 +82,7 @@ _ATTEMPT = typed_json.decoder(Attempt)
 
 
 def read_rows(raw: list[bytes]) -> list[DueJob]:
-    """Return the due jobs. One whose result cannot be read is dead, so its heuristic applies."""
+    """Return the due jobs. A job with an unreadable result counts as dead, so its heuristic applies."""
     rows = []
     for i in range(0, len(raw), _COLUMNS):
         try:
@@ -105,10 +105,10 @@ def read_rows(raw: list[bytes]) -> list[DueJob]:
 
 
 def read_result(raw: bytes) -> Result:
-    """Read what a worker staged, perhaps one with another version of the kind.
+    """Decode and validate a staged result; its worker may have another version of the kind.
 
     Raises:
-        ValueError: when it cannot be read, or asks for what cannot be committed.
+        ValueError: if it is unreadable, or its effects are invalid.
     """
     result = _RESULT.decode(raw)
     check_bounds(result.effects)
@@ -116,57 +116,59 @@ def read_result(raw: bytes) -> Result:
 
 
 def read_attempts(raw: list[bytes]) -> dict[str, Attempt]:
-    """Return the readable attempts by token. The others have no lease to watch and last until their job is due."""
-    found = {}
+    """Return the readable attempts by token. The others have no lease to watch, so they last until the due tick."""
+    attempts = {}
     for i in range(0, len(raw), 2):
         try:
-            found[raw[i].decode()] = _ATTEMPT.decode(raw[i + 1])
+            attempts[raw[i].decode()] = _ATTEMPT.decode(raw[i + 1])
         except (ValueError, RecursionError) as error:
             log.warning("ledger.unreadable", what="an attempt", error=str(error)[:200])
-    return found
+    return attempts
 
 
 class Unreadable(NamedTuple):
-    """A value of the ledger that cannot be read."""
+    """An unreadable value of the ledger."""
 
-    what: str
-    name: Literal["key", "job"]
-    of: str  # its key, or its job
+    what: str  # description of the value
+    name: Literal["key", "job"]  # what `of` is
+    of: str  # the value's key or job
     error: str
 
     @classmethod
     def at(cls, what: str, key: bytes, error: Exception) -> Unreadable:
-        """Return a value that is known by its key alone."""
+        """Return an unreadable value that is identified by its key."""
         return cls(what, "key", key[:MOST_CELL].decode("utf-8", "backslashreplace"), str(error)[:200])
 
 
 def read_shown(
     raw: Sequence[bytes], what: str, read: Callable[[str, bytes], T], unreadable: list[Unreadable]
 ) -> list[T]:
-    """Return the values of a hash that the ledger shows. An unreadable one stays there, and is added to `unreadable`.
+    """Decode the values of a hash in a reply. An unreadable value stays in the ledger and is added to `unreadable`.
 
     Args:
-        raw: field, value, …
-        read: returns a field's value; it raises ValueError when it cannot.
+        raw: alternating fields and values.
+        what: description of a value.
+        read: decodes a field's value, or raises ValueError.
     """
-    found = []
+    values = []
     for field, value in zip(raw[::2], raw[1::2], strict=True):
         try:
-            found.append(read(field.decode(), value))
+            values.append(read(field.decode(), value))
         except (ValueError, RecursionError) as error:
             unreadable.append(Unreadable.at(what, field, error))
-    return found
+    return values
 
 
 class UnreadableLog:
-    """Warns once of each unreadable value: it stays in the ledger, so every boundary shows it again."""
+    """Warns about each unreadable value once; the value stays in the ledger, so every reply contains it again."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[str, str]] = set()
+        self._logged: set[tuple[str, str]] = set()
 
-    def warn(self, found: Iterable[Unreadable], **context: object) -> None:
-        """Warn of the values that are new."""
-        for one in found:
-            if (one.what, one.of) not in self._told:
-                self._told.add((one.what, one.of))
-                log.warning("ledger.unreadable", what=one.what, error=one.error, **{one.name: one.of}, **context)
+    def warn(self, unreadable: Iterable[Unreadable], **context: object) -> None:
+        """Warn about the new values among these."""
+        for value in unreadable:
+            if (value.what, value.of) not in self._logged:
+                self._logged.add((value.what, value.of))
+                subject = {value.name: value.of}
+                log.warning("ledger.unreadable", what=value.what, error=value.error, **subject, **context)

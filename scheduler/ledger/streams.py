@@ -1,4 +1,4 @@
-"""Memory streams and the world's state in Redis: how they are written with a tick, and read back.
+"""Write memory streams and the world's state to Redis with a tick, and read them back.
 
 Keys under the run's prefix, `<o>` being the owner:
     entries:<o>   hash  number -> JSON of a live entry
@@ -9,7 +9,7 @@ Keys under the run's prefix, `<o>` being the owner:
     heads         hash  owner -> JSON of the stream's head
     owners        hash  owner -> JSON of its profile
     retired       hash  owner -> tick at which it left
-    checkpoint    hash  tick: the tick it was committed with; packed: the world's state, compressed
+    checkpoint    hash  tick: the tick that committed it; packed: the world's state, compressed
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ from cogitate.scheduler.ledger.run_store import RunStore, pack, unpack
 
 _encode = msgspec.json.Encoder().encode
 
-CHUNK = 500  # pairs a command; Lua's unpack fails between 7,000 and 8,000 values
+CHUNK = 500  # pairs per command; Lua's unpack fails between 7,000 and 8,000 values
 
 
 def chunked(command: str, key: str, values: Sequence[Value], per: int = 1) -> list[Write]:
-    """Return several commands with fewer arguments for one with many; `per` arguments belong together."""
+    """Split a command with many arguments into several.
+
+    Args:
+        per: number of arguments that belong together.
+    """
     step = CHUNK * per
     return [Write(command, key, tuple(values[i : i + step])) for i in range(0, len(values), step)]
 
 
 def stream_writes(streams: Iterable[Stream]) -> list[Write]:
-    """Return the commands that bring Redis up to date with streams, and take their notes of changes."""
+    """Take the streams' noted changes, and return the commands that write them to Redis."""
     writes: list[Write] = []
     heads: list[Value] = []
     for stream in streams:
@@ -73,7 +77,7 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
         marks: list[Value] = []
         for number in sorted(older.marked - gone):
             marks += (number, _encode(stream.marks[number]))
-        # Delete first, so that new values reuse the memory.
+        # Deletes come first, so new values reuse the memory.
         writes += chunked("HDEL", f"archive:{owner}", older.deleted)
         writes += chunked("ZREM", f"archived:{owner}", older.deleted)
         writes += chunked("HDEL", f"into:{owner}", older.deleted_into)
@@ -89,7 +93,7 @@ def stream_writes(streams: Iterable[Stream]) -> list[Write]:
 
 
 def write_streams(store: RunStore, streams: Iterable[Stream]) -> None:
-    """Bring a run's streams up to date outside of its ticks, as a replay does; their notes of changes are taken."""
+    """Write the noted changes of a run's streams outside of its ticks, for instance in a replay."""
     with store.pipeline() as pipeline:
         for write in stream_writes(streams):
             pipeline.execute_command(write.command, store.prefix + write.key, *write.args)  # type: ignore[no-untyped-call]
@@ -97,7 +101,7 @@ def write_streams(store: RunStore, streams: Iterable[Stream]) -> None:
 
 
 def load_streams(store: RunStore, owners: Iterable[str]) -> dict[str, Stream]:
-    """Read the streams of these owners, with what cannot be read in them (`memory.unreadable`)."""
+    """Read the streams of these owners, with stand-ins for unreadable values (`memory.unreadable`)."""
     names = list(owners)
     pipeline = store.pipeline()
     for owner in names:
@@ -111,37 +115,37 @@ def load_streams(store: RunStore, owners: Iterable[str]) -> dict[str, Stream]:
     streams: dict[str, Stream] = {}
     for i, owner in enumerate(names):
         live, archive, scores, into, marks, head = answers[i * 6 : i * 6 + 6]
-        went = {int(number): int(target) for number, target in into.items()}
+        targets = {int(number): int(target) for number, target in into.items()}
         streams[owner] = Stream(
             owner,
             entries=[read_entry(raw) for raw in (*live, *archive)],
-            archived={int(n): Archived(int(tick), went.get(int(n), 0)) for n, tick in scores},
+            archived={int(n): Archived(int(tick), targets.get(int(n), 0)) for n, tick in scores},
             marks={int(number): read_marks(raw) for number, raw in marks.items()},
             head=read_head(head) if head else Head(),
         )
     return streams
 
 
-#: The exceptions that reading a damaged value raises; errors of the connection are not among them.
+#: The exceptions that reading a damaged value raises, without connection errors.
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError, ResponseError)
 
 
-def differences(stored: Stream, said: Stream) -> list[str]:
-    """Return where a stored stream is not the one that the journal leads to, in words."""
-    found = []
+def differences(stored: Stream, expected: Stream) -> list[str]:
+    """Describe where a stored stream differs from the one that the journal leads to."""
+    faults = []
     for name in ("entries", "archived", "marks"):
-        held, expected = getattr(stored, name), getattr(said, name)
-        numbers = sorted(n for n in held.keys() | expected.keys() if not _same(held.get(n), expected.get(n)))
+        held, right = getattr(stored, name), getattr(expected, name)
+        numbers = sorted(n for n in held.keys() | right.keys() if not _same(held.get(n), right.get(n)))
         if numbers:
-            found.append(f"{name} {numbers[:5]} are not what the journal says")
-    if stored.head != said.head:
-        found.append("its head is not what the journal says")
-    return found
+            faults.append(f"{name} {numbers[:5]} are not what the journal says")
+    if stored.head != expected.head:
+        faults.append("its head is not what the journal says")
+    return faults
 
 
-def _same(one: object, other: object) -> bool:
-    """Return whether two parts have the same values, one of them read as what cannot be read."""
-    return bool(one == other) or (None not in (one, other) and msgspec.to_builtins(one) == msgspec.to_builtins(other))
+def _same(a: object, b: object) -> bool:
+    """Return whether two parts have the same values, even if one of them is a stand-in for an unreadable value."""
+    return bool(a == b) or (None not in (a, b) and msgspec.to_builtins(a) == msgspec.to_builtins(b))
 
 
 def world_writes(tick: int, state: bytes) -> list[Write]:
@@ -152,10 +156,10 @@ def world_writes(tick: int, state: bytes) -> list[Write]:
 
 
 def load_world(store: RunStore) -> tuple[bytes | None, int]:
-    """Return a world's state, None if it never gave one, and its tick.
+    """Return the world's state and its tick; the state is None if the world never gave one.
 
     Raises:
-        ValueError: when it was changed.
+        ValueError: if it was altered.
     """
     tick, packed = store.some_fields("checkpoint", "tick", "packed")
     if packed is None:

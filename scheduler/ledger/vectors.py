@@ -1,7 +1,7 @@
-"""Vectors of texts that a run keeps (`cogitate.memory.retrieval.vectors`), by model and text.
+"""The vectors of texts that a run stores (`cogitate.memory.retrieval.vectors`), by model and text.
 
-Workers compute and keep them; hosts read them, and note the queries whose vectors they lack. No decision of the
-run depends on them, so a Redis failure costs only the vectors. `cogitate delete` removes them with the run.
+Workers compute and store them; hosts read them, and note queries without a vector. No decision of the run depends on
+them, so a failure of Redis costs only the vectors. `cogitate delete` removes them with the run.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from cogitate.scheduler.ledger.run_store import RunStore
 MOST_KEPT = 20_000  # vectors of a run: 9 MB of a model with 384 dimensions, 32 MB of one with 1,536
 MOST_WANTED = 64  # queries that wait for a worker
 
-NOT_YET = "the query's vector is not there yet: a worker computes it with its next call"
+NOT_YET = "the query has no vector yet: a worker computes it with its next call"
 
 log = structlog.get_logger()
 
 
 class RunVectors:
-    """The vectors of one run by one model. Thread-safe.
+    """The vectors of one run and one model. Thread-safe.
 
     Args:
-        model: its name; vectors of another model are not found.
+        model: name of the model; vectors of another model are not found.
     """
 
     def __init__(self, store: RunStore, run: str, model: str) -> None:
@@ -39,35 +39,37 @@ class RunVectors:
         self._script = script(store.client, "vectors")
 
     def find(self, texts: Sequence[str]) -> list[bytes | None]:
-        """Return the vector of each text, or None if it has none yet."""
+        """Return the vector of each text; None for a text without one."""
         if not texts:
             return []
+        key, digests = self._store.key("vectors"), map(self._digest, texts)
         try:
-            found: list[bytes | None] = self._store.client.hmget(self._store.key("vectors"), map(self._digest, texts))  # type: ignore[assignment]
+            vectors: list[bytes | None] = self._store.client.hmget(key, digests)  # type: ignore[assignment]
         except RedisError as error:
             log.warning("vectors.away", step="find", error=type(error).__name__)
             return [None] * len(texts)
-        return found
+        return vectors
 
     def keep(self, vectors: Mapping[str, bytes]) -> None:
-        """Keep the vectors of texts."""
-        self._call("keep", MOST_KEPT, *(part for text, one in vectors.items() for part in (self._digest(text), one)))
+        """Store the vectors of texts."""
+        pairs = ((self._digest(text), vector) for text, vector in vectors.items())
+        self._call("keep", MOST_KEPT, *(part for pair in pairs for part in pair))
 
     def want(self, text: str) -> None:
-        """Note a query whose vector a worker is to compute with its next call."""
+        """Note a query whose vector a worker should compute with its next call."""
         self._call("want", MOST_WANTED, text)
 
     def wanted(self) -> list[str]:
-        """Return the noted queries, the newest first."""
+        """Return the noted queries, newest first."""
         try:
-            found = self._store.client.zrange(self._store.key("vectors_wanted"), 0, -1, desc=True)
+            queries = self._store.client.zrange(self._store.key("vectors_wanted"), 0, -1, desc=True)
         except RedisError as error:
             log.warning("vectors.away", step="wanted", error=type(error).__name__)
             return []
-        return [text.decode() for text in found]  # type: ignore[union-attr]
+        return [text.decode() for text in queries]  # type: ignore[union-attr]
 
     def meet(self, texts: Sequence[str]) -> None:
-        """Forget noted queries whose vectors are there now."""
+        """Forget noted queries that have their vectors now."""
         if not texts:
             return
         try:
@@ -87,28 +89,28 @@ class RunVectors:
 
 
 class KeptSimilarity:
-    """Similarities by the vectors that a run has, for a host's searches: it reads them, and never waits for a model.
+    """Computes similarities from the stored vectors of a run, for a host's searches, without waiting for a model.
 
-    Called with a query and entries, as `cogitate.memory.retrieval.similarity.Similarity` is. Thread-safe.
+    It is called with a query and entries, like `cogitate.memory.retrieval.similarity.Similarity`. Thread-safe.
     """
 
     def __init__(self, vectors: RunVectors) -> None:
         self._vectors = vectors
 
     def __call__(self, query: str, entries: Sequence[Entry]) -> list[float]:
-        """Return the similarity of each entry; one without a vector is as similar as the others are in the mean.
+        """Return the similarity of each entry; an entry without a vector gets the mean of the others.
 
         Raises:
             SimilarityUnavailable: if the query has no vector yet, or no entry has one.
         """
-        asked = without_names(query, entries)
-        texts = list(dict.fromkeys([asked, *(entry.text for entry in entries)]))
-        found = dict(zip(texts, self._vectors.find(texts), strict=True))
-        if found[asked] is None:
-            self._vectors.want(asked)
+        question = without_names(query, entries)
+        texts = list(dict.fromkeys([question, *(entry.text for entry in entries)]))
+        vectors = dict(zip(texts, self._vectors.find(texts), strict=True))
+        if vectors[question] is None:
+            self._vectors.want(question)
             raise SimilarityUnavailable(NOT_YET)
-        near = similarities(asked, entries, found)
-        if not near:
+        similar = similarities(question, entries, vectors)
+        if not similar:
             raise SimilarityUnavailable("no memory has a vector yet")
-        mean = sum(near.values()) / len(near)
-        return [near.get(entry.number, mean) for entry in entries]
+        mean = sum(similar.values()) / len(similar)
+        return [similar.get(entry.number, mean) for entry in entries]

@@ -1,14 +1,14 @@
-"""Heartbeats of worker processes, which belong to no run: for people and alerts; no decision depends on them.
+"""Heartbeats ("signs") of worker processes, for people and alerts. They belong to no run, and no decision uses them.
 
-A worker renews its sign while it lives, with or without a job, and removes it when it shuts down cleanly. A killed
-worker leaves its sign behind, so that readers learn that it is missing; a worker that its supervisor restarts keeps its
-name and renews the same sign. A worker is not missing if its supervisor is gone too, or if another has taken its place.
-A restarted container has another name, and other machines cannot see whether its old supervisor lives: so a worker
-takes the place of a dead one if it came after that one's last sign and takes its kinds.
+A worker renews its sign while it lives, with or without a job, and removes it at a clean shutdown. A killed worker
+leaves its sign behind, so readers learn that it is missing. A worker that its supervisor restarts keeps its name and
+renews the same sign. A worker is not missing if its supervisor is gone too, or if another worker has taken its place. A
+restarted container has a new name, and other machines cannot see whether the old supervisor lives. So a worker takes
+the place of a dead one if it started after the dead one's last sign and takes all its kinds.
 
-A sign also tells which endpoint answers other workers only, and why a worker fails before it has a job. A worker that
-has ended for the latter leaves its last sign as a mark, which is shown until another takes its place, and no longer
-than a worker is missed.
+A sign also names endpoints that answer other workers but not this one, and the reason why a worker cannot claim jobs. A
+worker that ended for this reason leaves its last sign, which readers show until another worker takes its place, for at
+most `MISSED_FOR`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from cogitate.scheduler.ledger.keys import WORKERS
 from cogitate.scheduler.ledger.presence import HostProcess, exists, is_here
 
 EVERY = 2.0  # seconds between two signs
-GOOD_FOR = 6.0  # seconds after its last sign during which a worker counts as alive
-MISSED_FOR = 3600.0  # seconds after which a worker is no longer missed
-SETTLED = 0  # `began` of a worker that cannot take a place: it has taken one, or is of an older version
+GOOD_FOR = 6.0  # seconds after its last sign for which a worker counts as alive
+MISSED_FOR = 3600.0  # seconds after its last sign for which a dead worker counts as missing
+SETTLED = 0  # `began` of a worker that takes no place: it has taken one already, or has an older version
 _SECOND = 1_000_000  # microseconds
 
 
@@ -39,14 +39,14 @@ class WorkerTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     failures: int = 0  # consecutive messages whose job it could not claim
     why: str = ""
-    ended: bool = False  # it has ended for this reason
+    ended: bool = False  # whether it has ended for this reason
 
 
 NO_TROUBLE = WorkerTrouble()
 
 
 class FailedCalls(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker's consecutive calls of an endpoint that failed, while calls of other workers were answered."""
+    """A worker's consecutive failed calls of an endpoint that answers other workers."""
 
     failures: int
     why: str  # class of the last failure
@@ -57,16 +57,16 @@ NO_FAILED_CALLS: Mapping[str, FailedCalls] = {}
 
 class _Sign(msgspec.Struct, frozen=True):
     at: int  # microseconds of Redis's clock
-    supervisor: HostProcess | None  # which starts it again if it dies
+    supervisor: HostProcess | None  # the process that restarts it
     kinds: tuple[str, ...] = ()  # whose jobs it takes
     trouble: WorkerTrouble = NO_TROUBLE
-    schema: int = 0  # of the runs that it reads at most; 0 from older versions
-    began: int = 0  # when its name came, by which it takes the place of one that died before; or SETTLED
+    schema: int = 0  # the newest schema that it reads; 0 from older versions
+    began: int = 0  # microseconds of its first sign, for taking the place of a worker that died before; or SETTLED
     calls: Mapping[str, FailedCalls] = {}  # by endpoint
 
 
 class MissingWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker that sends no heartbeat, although it has not shut down cleanly."""
+    """A worker that sends no heartbeat and has not shut down cleanly."""
 
     worker: str
     seconds: float  # since its last sign
@@ -78,11 +78,11 @@ class FailingWorker(msgspec.Struct, frozen=True, kw_only=True):
     worker: str
     failures: int  # consecutive messages whose job it could not claim; 0: it ended before the first
     why: str
-    ended: bool  # it has ended for this reason; otherwise it is alive and still takes messages
+    ended: bool  # True: it has ended for this reason; False: it lives and still takes messages
 
 
 class UnansweredWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker that an endpoint does not answer, although it answers others."""
+    """A worker that gets no answers from an endpoint that answers other workers."""
 
     worker: str
     endpoint: str
@@ -95,20 +95,20 @@ class WorkersSeen(msgspec.Struct, frozen=True, kw_only=True):
 
     alive: list[str]
     missing: list[MissingWorker]
-    kinds: list[str]  # whose jobs at least one of those alive takes
+    kinds: list[str]  # whose jobs at least one living worker takes
     failing: list[FailingWorker] = []  # alive or ended
-    older: list[str] = []  # those alive that do not read runs of this version
+    older: list[str] = []  # living workers that cannot read runs of this version
     unanswered: list[UnansweredWorker] = []  # alive
 
     @property
     def expected(self) -> int:
-        """Return how many there would be if none had died or given up."""
-        return len(self.alive) + len(self.missing) + sum(one.ended for one in self.failing)
+        """Return how many workers there would be if none had died or given up."""
+        return len(self.alive) + len(self.missing) + sum(worker.ended for worker in self.failing)
 
     @property
     def able(self) -> int:
-        """Return how many are alive and do not fail."""
-        return len(self.alive) - sum(not one.ended for one in self.failing)
+        """Return how many workers live and can claim jobs."""
+        return len(self.alive) - sum(not worker.ended for worker in self.failing)
 
 
 def give_sign(
@@ -120,14 +120,14 @@ def give_sign(
     began: int | None = None,
     calls: Mapping[str, FailedCalls] = NO_FAILED_CALLS,
 ) -> int:
-    """Renew a worker's heartbeat, and say whose jobs it takes and whether it can claim any.
+    """Renew a worker's heartbeat, with its kinds and its trouble, if any.
 
     Args:
-        began: what its last sign returned; None with its first. A name that is known already has begun before.
-        calls: by endpoint, those that fail while calls of other workers are answered.
+        began: the result of the last call; None in the first one. A known name keeps its earlier beginning.
+        calls: the worker's failed calls, by endpoint.
 
     Returns:
-        When the worker began, in microseconds of Redis's clock.
+        The time at which the worker began, in microseconds of Redis's clock.
     """
     now = _now(client)
     if began is None:
@@ -139,9 +139,9 @@ def give_sign(
 
 
 def take_place(client: Redis, worker: str) -> bool:
-    """Remove the sign of the dead worker whose place a worker takes; returns whether there is one.
+    """Remove the sign of the dead worker whose place this worker takes; return whether there is one.
 
-    Its next sign says `SETTLED`, so that it takes no second place.
+    The next sign of this worker must say `SETTLED`, so it takes no second place.
     """
     for gone, successor in _successors(_signs(client), _now(client)).items():
         if successor == worker:
@@ -156,7 +156,7 @@ def remove_sign(client: Redis, worker: str) -> None:
 
 
 def workers_seen(client: Redis) -> WorkersSeen:
-    """Return the workers that are alive, those that died and were not replaced, and those that fail, by name."""
+    """Return the workers that live, that died without a replacement, and that cannot claim jobs, by name."""
     signs, now = _signs(client), _now(client)
     alive = [worker for worker, sign in signs.items() if _is_alive(sign, now)]
     replaced = _successors(signs, now)
@@ -184,12 +184,12 @@ def workers_seen(client: Redis) -> WorkersSeen:
 
 
 class WorkerCount:
-    """The number of workers that can claim jobs, read again after `EVERY` seconds at the earliest.
+    """Counts the workers that can claim jobs, at most once in `EVERY` seconds.
 
-    After an outage it is not known until the workers have had time to give a sign again.
+    After an outage the number is unknown until the workers have had time to renew their signs.
 
     Args:
-        lost: returns the seconds for which the server has been away so far.
+        lost: returns the total seconds for which the server has been away.
     """
 
     def __init__(
@@ -198,18 +198,18 @@ class WorkerCount:
         self._client = client
         self._lost, self._lost_before = lost, lost()
         self._clock = clock
-        self._read: float | None = None  # when
+        self._read: float | None = None  # time of the last reading
         self._alive: int | None = None
 
     def alive(self) -> int | None:
-        """Return the number; None where the server does not tell."""
+        """Return the number of workers; None if it is unknown."""
         now, lost = self._clock(), self._lost()
         away, self._lost_before = lost > self._lost_before, lost
         if not away and (self._read is None or now - self._read >= EVERY):
             self._read = now
             try:
                 self._alive = workers_seen(self._client).able
-            except (RedisError, OSError):  # only a chart lacks the number: the commit that follows reports the error
+            except (RedisError, OSError):  # the next commit reports the error; here only a chart lacks the number
                 away = True
         if away:
             self._read, self._alive = now + GOOD_FOR - EVERY, None
@@ -217,12 +217,12 @@ class WorkerCount:
 
 
 def _signs(client: Redis) -> dict[str, _Sign]:
-    """Return the signs by worker, sorted; those that no version writes are left out."""
-    found = {}
+    """Return the signs by worker, sorted, without unreadable ones."""
+    signs = {}
     for name, raw in sorted(read_hash(client, WORKERS).items()):
         with contextlib.suppress(msgspec.DecodeError):
-            found[name.decode(errors="replace")] = typed_json.decode(raw, _Sign)
-    return found
+            signs[name.decode(errors="replace")] = typed_json.decode(raw, _Sign)
+    return signs
 
 
 def _age(sign: _Sign, now: int) -> float:
@@ -243,23 +243,24 @@ def _successors(signs: Mapping[str, _Sign], now: int) -> dict[str, str]:
     """Return the dead workers whose places are taken, each with the worker that took it; a worker takes one place."""
     supervisors = {sign.supervisor for sign in signs.values() if _is_alive(sign, now)}
     free = sorted((sign.began, worker) for worker, sign in signs.items() if _is_alive(sign, now))
-    found: dict[str, str] = {}
-    for gone in sorted((worker for worker in signs if _is_missed(signs[worker], now)), key=lambda one: signs[one].at):
+    dead = sorted((worker for worker, sign in signs.items() if _is_missed(sign, now)), key=lambda name: signs[name].at)
+    successors: dict[str, str] = {}
+    for gone in dead:
         sign = signs[gone]
         if sign.supervisor is not None and (sign.supervisor in supervisors or is_here(sign.supervisor)):
-            continue  # it lives, and starts its worker again
+            continue  # the supervisor lives, and restarts its worker
         for began, worker in free:
             if began > sign.at and set(sign.kinds) <= set(signs[worker].kinds):
                 free.remove((began, worker))
-                found[gone] = worker
+                successors[gone] = worker
                 break
-    return found
+    return successors
 
 
 def forget_workers(client: Redis) -> None:
-    """Remove the signs of workers that are no longer missed."""
+    """Remove the signs of workers that no longer count as missing."""
     seen = workers_seen(client)
-    known = {*seen.alive, *(one.worker for one in seen.missing), *(one.worker for one in seen.failing)}
+    known = {*seen.alive, *(dead.worker for dead in seen.missing), *(failing.worker for failing in seen.failing)}
     gone = [name for name in read_hash(client, WORKERS) if name.decode(errors="replace") not in known]
     if gone:
         client.hdel(WORKERS, *gone)

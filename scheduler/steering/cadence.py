@@ -4,8 +4,8 @@ The host does not ask every kind about every owner at each tick. It asks a kind 
 changes in a way that the kind heeds, and at the tick that the kind named in advance. It never asks while a job of that
 kind and owner is open or deferred.
 
-Where a model's calls are packed, it asks kinds that gather (`cogitate.tasks.kind.Kind.gathers`) about all owners at
-shared turns and at no other tick, so that one request can think for many.
+If a model's calls are packed, it asks kinds that gather (`cogitate.tasks.kind.Kind.gathers`) about all owners at shared
+turns and at no other tick, so one request can cover many owners.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Kind, Moment, WorldFacts
 
 MOST = 1_000  # requests of one kind for one owner at one tick
-MAX_PARAMS = 200_000  # bytes of JSON: more than a host may pass, since a kind may need it
-_SAID = 300  # characters of a fault
+MAX_PARAMS = 200_000  # bytes of JSON; more than a host may pass, because a kind may need more
+_MOST_CHARACTERS = 300  # of a fault
 _BOOL = frozenset((bool,))
 
 
 class KindFault(NamedTuple):
-    """A kind's failure for one owner: it raised, or returned an invalid value."""
+    """A kind's failure for one owner: it raised an error, or returned an invalid value."""
 
     kind: str
     owner: str
-    why: str  # omits the text of the kind's own exceptions, which may quote memories
+    why: str  # without the text of the kind's own exceptions, which may quote memories
 
 
 class _Unusable(InputError):
@@ -42,38 +42,38 @@ class _Unusable(InputError):
 
 
 class Cadence:
-    """Track when to ask each kind about each owner. The run does not store this: on resume, `rewake` rebuilds it.
+    """Tracks when to ask each kind about each owner. The run does not store this: on resume, `rewake` rebuilds it.
 
-    A kind that raises, or returns an invalid value, fails for that owner only: the owner gets no job of this kind at
-    this tick, and `take_faults` returns the reason.
+    A kind that raises an error or returns an invalid value fails for that owner only: the owner gets no job of this
+    kind at this tick, and `take_faults` returns the reason.
     """
 
     def __init__(self, kinds: Iterable[Kind], turn_of: Callable[[str], int] = lambda kind: 1) -> None:
         self._kinds = sorted(kinds, key=lambda kind: kind.order)
         self._turns = {kind.name: turn for kind in self._kinds if (turn := turn_of(kind.name)) > 1}
         self._names = frozenset(kind.name for kind in self._kinds)
-        self._wakes: dict[int, dict[str, set[str]]] = {}  # by tick: owners, and the kinds to ask about them
+        self._wakes: dict[int, dict[str, set[str]]] = {}  # tick -> owner -> kinds to ask
         self._touched: set[str] = set()
-        self._concerned: dict[str, set[str]] = {}  # owners, and the kinds that heed what they observed
-        self._asking: list[tuple[Kind, Moment]] = []  # which have requested jobs at this tick
+        self._concerned: dict[str, set[str]] = {}  # owner -> kinds that heed its observations
+        self._asking: list[tuple[Kind, Moment]] = []  # kinds that have requested jobs at this tick
         self._left: set[str] = set()
         self._faults: list[KindFault] = []
 
     def touch(self, owner: str) -> None:
-        """Ask every kind about the owner at the next tick: its stream or its open jobs changed."""
+        """Have every kind asked about the owner at the next tick, because its stream or its open jobs changed."""
         self._touched.add(owner)
 
     def observed(
         self, seen: Iterable[tuple[str, Entry]], streams: Mapping[str, Stream], world: WorldFacts, minute: int
     ) -> None:
-        """Record what owners observed, so that the kinds that heed it (or whose `heeds` raises) are asked."""
+        """Record observations, so that the kinds that heed them (or whose `heeds` raises an error) are asked."""
         for owner, entry in seen:
             stream = streams[owner]
-            said = captured(_heeding, self._kinds, entry, stream, world, minute)
-            if type(said) is Raised or not _BOOL.issuperset(map(type, said)):
-                said = [self._is_heeded(kind, owner, entry, stream, world, minute) for kind in self._kinds]
-            if True in said:
-                heeding = compress(self._kinds, said)
+            heeded = captured(_heeding, self._kinds, entry, stream, world, minute)
+            if type(heeded) is Raised or not _BOOL.issuperset(map(type, heeded)):
+                heeded = [self._is_heeded(kind, owner, entry, stream, world, minute) for kind in self._kinds]
+            if True in heeded:
+                heeding = compress(self._kinds, heeded)
                 self._concerned.setdefault(owner, set()).update(kind.name for kind in heeding)
 
     def forget(self, owner: str) -> None:
@@ -89,7 +89,7 @@ class Cadence:
         """Return the requests of this tick, sorted by owner and kind.
 
         Args:
-            owners: all that are here, who have their shared turns together.
+            owners: all present owners, which have their shared turns together.
         """
         asked: dict[str, Collection[str]] = {**self._wakes.pop(tick, {})}
         for owner, heeding in self._concerned.items():
@@ -101,7 +101,7 @@ class Cadence:
         if self._turns:
             together = {name for name, turn in self._turns.items() if tick % turn == 0}
             asked = {owner: {name for name in names if name not in self._turns} for owner, names in asked.items()}
-            if together:  # no walk over owners between turns
+            if together:  # between turns, no loop over all owners is needed
                 asked |= {owner: together.union(asked.get(owner, ())) for owner in owners}
         requests: list[Request] = []
         kinds = [(kind.name, kind) for kind in self._kinds]
@@ -121,14 +121,14 @@ class Cadence:
         return requests
 
     def decided(self, busy: Callable[[str, str], bool]) -> None:
-        """Have kinds whose requests of this tick led to no job say when to ask them again; others are when it ends."""
+        """Schedule the next question to kinds whose requests led to no job; a job's end schedules it for the others."""
         for kind, moment in self._asking:
             if not busy(kind.name, moment.owner):
                 self._wake(kind, moment)
         self._asking.clear()
 
     def due_now(self, kind: Kind, moment: Moment) -> list[Request]:
-        """Return the jobs that a kind reports as due, or none if any of them is invalid."""
+        """Return the jobs that a kind reports as due; none if any of them is invalid."""
         requests = captured(_due, kind, moment)
         if type(requests) is Raised:
             self._note(kind.name, moment.owner, "due", requests.error)
@@ -136,7 +136,7 @@ class Cadence:
         return requests
 
     def rewake(self, moments: Iterable[Moment], busy: Callable[[str, str], bool]) -> None:
-        """Rebuild the wake-ups from each owner's state at the end of the last tick, without asking for requests."""
+        """Rebuild the schedule from each owner's state at the end of the last tick, without asking for requests."""
         for moment in moments:
             for kind in self._kinds:
                 if not busy(kind.name, moment.owner):
@@ -154,7 +154,7 @@ class Cadence:
         tick = captured(_next_look, kind, moment)
         if type(tick) is Raised:
             self._note(kind.name, moment.owner, "wake", tick.error)
-            tick = moment.tick + 1  # as a host that resumes the run here would
+            tick = moment.tick + 1  # like a host that resumes the run here
         if tick is not None:
             wakes = self._wakes.setdefault(max(tick, moment.tick + 1), {})
             wakes.setdefault(moment.owner, set()).add(kind.name)
@@ -168,12 +168,12 @@ class Cadence:
         return heeded
 
     def _note(self, kind: str, owner: str, method: str, error: BaseException) -> None:
-        said = str(error) if type(error) is _Unusable else fault_of_kind(kind, method, error)
-        self._faults.append(KindFault(kind, owner, said[:_SAID]))
+        why = str(error) if type(error) is _Unusable else fault_of_kind(kind, method, error)
+        self._faults.append(KindFault(kind, owner, why[:_MOST_CHARACTERS]))
 
 
 def _heeding(kinds: Iterable[Kind], entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> Sequence[object]:
-    """Return what each kind says about an observed entry."""
+    """Return for each kind whether it heeds an observed entry."""
     return [kind.heeds(entry, stream, world, minute) for kind in kinds]
 
 
@@ -181,14 +181,14 @@ def _due(kind: Kind, moment: Moment) -> list[Request]:
     """Return the jobs that a kind reports as due.
 
     Raises:
-        _Unusable: when the kind returns anything but requests for itself and this owner.
+        _Unusable: if the kind returns anything but requests for itself and this owner.
     """
-    found: object = kind.due(moment)
-    if type(found) is tuple and not found:
+    returned: object = kind.due(moment)
+    if type(returned) is tuple and not returned:
         return []
-    if type(found) is not tuple and (isinstance(found, str) or not isinstance(found, Iterable)):
-        raise _Unusable(f"due returned {_what(found)}: return Requests, or () where nothing is due")
-    requests: Sequence[object] = found if type(found) is tuple else list(islice(found, MOST + 1))
+    if type(returned) is not tuple and (isinstance(returned, str) or not isinstance(returned, Iterable)):
+        raise _Unusable(f"due returned {_what(returned)}: return Requests, or () where nothing is due")
+    requests: Sequence[object] = returned if type(returned) is tuple else list(islice(returned, MOST + 1))
     if len(requests) > MOST:
         raise _Unusable(f"due returned more than {MOST} Requests")
     return [_checked(kind, moment, request) for request in requests]

@@ -1,4 +1,4 @@
-"""The operator's side of steering: requests to a run, and the wait for its host's answers."""
+"""The operator's side of steering: send requests to a run, and wait for its host's answers."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ class TooManyRequests(LedgerError):
 
 
 class ControlOutcome(NamedTuple):
-    """The state of a request so far."""
+    """The present state of a request."""
 
     control: Control
     state: Literal["applied", "refused", "waits"]
     tick: int = 0  # at which a host applied or refused it
-    detail: str = (
-        ""  # why it was refused or is waiting; if applied: the key of a retry's new job, or what was cancelled
-    )
-    called_off: CalledOff | None = None  # what has become of the jobs of an applied request to cancel jobs
+    #: Why it was refused or is waiting; if it was applied: the key of a retry's new job, or counts of cancelled jobs.
+    detail: str = ""
+    called_off: CalledOff | None = None  # outcome of an applied request to cancel jobs
 
 
 def ask(
@@ -48,23 +47,23 @@ def ask(
 ) -> list[ControlOutcome]:
     """Send requests to a run, in this order, and wait up to `wait` seconds for its host's answers.
 
-    A request that is unanswered by then is not lost: it waits for the next host, and `detail` says so.
+    An unanswered request is not lost: it waits for the next host, and `detail` says so.
 
     Args:
         by: name of the operator, for the audit trail.
-        reason: why the operator asks, for the audit trail.
+        reason: the operator's reason, for the audit trail.
 
     Raises:
         InputError: if the reason is longer than `MOST_REASON` characters.
         RunMissing: if the run does not exist.
-        RunCancelled: if it is cancelled.
+        RunCancelled: if it is cancelled or has been deleted.
         TooManyRequests: if too many requests are waiting.
     """
     if len(reason) > MOST_REASON:
         raise InputError(f"the reason has {len(reason)} characters: give at most {MOST_REASON}")
     store = RunStore.open(client, run)
-    asked = [ControlRequest(new_nonce(), control, by[:MOST_NAME], reason) for control in controls]
-    lines = [msgspec.json.encode(item) for item in asked]
+    requests = [ControlRequest(new_nonce(), control, by[:MOST_NAME], reason) for control in controls]
+    lines = [msgspec.json.encode(item) for item in requests]
     answer: list[bytes] = script(client, "control")(
         keys=[incarnation_key(run)], args=[run_base(run), store.incarnation, MOST_WAITING, *lines]
     )
@@ -78,8 +77,8 @@ def ask(
                 f"{MOST_WAITING} requests are waiting for a host of run {run!r}: start one "
                 f"(cogitate run --run {run} --resume), or lift the run's pause (cogitate resume {run})"
             )
-    found, why = _wait(store, asked, wait, answer[1].decode())
-    return [_outcome(item, found, why) for item in asked]
+    answers, why = _wait(store, requests, wait, answer[1].decode())
+    return [_outcome(item, answers, why) for item in requests]
 
 
 def _wait(

@@ -1,15 +1,15 @@
-"""Postponed reflections: which of the due owners may reflect while reflection is throttled.
+"""Postpone reflections: decide which of the due owners may reflect while reflection is throttled.
 
-Each time an owner is due it adds credit in proportion to the cadence: one reflection at the usual cadence, half a
-reflection at half of it. Each full credit lets one owner reflect: of all that are waiting, the one with the highest
-salience since its last reflection. A waiting owner is due again, and adds credit again, after an interval or when as
-much has happened again as makes an owner due. So half the cadence means half as many reflections, whatever made them
-due, and nothing is lost: a late reflection covers all that has happened. Each time an owner is due and has to wait
-counts as one postponement.
+Each time an owner is due, it adds credit in proportion to the cadence: one reflection at the usual cadence, half a
+reflection at half of it. Each full credit lets one owner reflect: the waiting owner with the highest salience since its
+last reflection. A waiting owner is due again, and adds credit again, after an interval, or when as much has happened as
+makes an owner due. So half the cadence means half as many reflections, whatever made them due. Nothing is lost, because
+a late reflection covers everything since the last one. Each time that a due owner has to wait counts as one
+postponement.
 
-At a last call all waiting owners reflect, whether or not there is credit, and use up the credit there is.
+At a last call, all waiting owners reflect, with or without credit, and use up the available credit.
 
-Once the cadence is back to normal, a few of the waiting owners reflect at each tick, rather than all at the same time.
+Once the cadence is back to normal, a few waiting owners reflect at each tick, not all at once.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ import msgspec
 
 from cogitate.scheduler.config.controls import FULL
 
-RELEASE = 30  # ticks over which most waiting owners reflect once the pressure is over
+RELEASE = 30  # ticks over which most waiting owners reflect after the end of the pressure
 
 
 class Postponement(msgspec.Struct, frozen=True):
-    """The postponement of an owner that is due and may not reflect yet."""
+    """The state of an owner that is due but may not reflect yet."""
 
     since: int  # game time, total minutes
-    again: int  # game time at which it is due again and adds credit
-    times: int  # number of its postponements
-    salience: int = 0  # its salience when it last added credit
+    again: int  # game time at which the owner is due again and adds credit
+    times: int  # number of the owner's postponements
+    salience: int = 0  # the owner's salience when it last added credit
 
 
 class ThrottledOwners(NamedTuple):
-    """The owners that may reflect at a tick, and those postponed at it."""
+    """The owners that may reflect at a tick, and those that are postponed at it."""
 
     owners: list[str]
     postponed: list[str]
 
 
 class Postponing(msgspec.Struct):
-    """The waiting owners, and the credit that due owners have added."""
+    """The waiting owners, and the credit from due owners."""
 
     credit: int = 0  # thousandths of a reflection
     waiting: dict[str, Postponement] = msgspec.field(default_factory=dict)
@@ -64,8 +64,8 @@ class Postponing(msgspec.Struct):
             factor: the cadence in thousandths of the usual one.
             interval: game minutes after which a waiting owner is due again.
             last_call: release all waiting owners.
-            salience: returns how much has happened to an owner since its last reflection.
-            enough: the salience that makes an owner due; None: only time does.
+            salience: returns the total importance of an owner's experiences since its last reflection.
+            enough: the salience that makes an owner due; None: only time makes it due.
         """
         wanted, before = set(due), set(self.waiting)
 

@@ -1,8 +1,8 @@
-"""The steering of a run: its host applies operators' requests (`cogitate.scheduler.config.controls`) and stores them.
+"""The host's side of steering: apply and answer operators' requests (`cogitate.scheduler.config.controls`).
 
-The run's state holds the controls in force in its field `steering`, the owners that a throttled cadence keeps waiting
+The run's state holds the steering in force in its field `steering`, the owners that wait because of a throttled cadence
 in `postponed`, and in `waits` whether the run is paused. The commit of the tick writes all three, and the next host
-resumes from them. Readers call `read_steering`.
+continues from them. Readers call `read_steering`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from cogitate.scheduler.steering.postponing import Postponing
 from cogitate.scheduler.steering.throttle import KIND, Throttle, ThrottleState
 from cogitate.tasks.job import JobKey
 
-WAKES_FOR = 60_000  # milliseconds; longer than an operator waits
-MOST_ANSWERS = 200  # kept for operators that are still waiting, newest last
+WAKES_FOR = 60_000  # milliseconds after which the wake-up of an operator expires; longer than an operator waits
+MOST_ANSWERS = 200  # stored for waiting operators, newest last
 
 
 CallOff = Callable[[Iterable[JobKey], str], tuple[int, int]]
@@ -49,12 +49,12 @@ class SteeringState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The steering in force, as a run stores it."""
 
     mode: Mode = "running"
-    limits: tuple[LimitChange, ...] = ()  # every change, the latest last
+    limits: tuple[LimitChange, ...] = ()  # all changes, the latest last
     throttle: ThrottleState = ThrottleState()
 
 
 class Steering:
-    """The host's side of the operators' requests."""
+    """Applies operators' requests to a run."""
 
     def __init__(self, rules: Rules, view: BudgetView) -> None:
         self.mode: Mode = "running"
@@ -72,13 +72,13 @@ class Steering:
     def take(
         self, asked: Sequence[ControlRequest | None], tick: int, minute: int, call_off: CallOff
     ) -> tuple[Control, ...]:
-        """Apply a tick's requests in order and return those that change later decisions.
+        """Apply a tick's requests in order, and return those that change later decisions.
 
         Retries wait for `retry`, which runs after all other admissions.
 
         Args:
-            call_off: cancels those of the given jobs that are open, for a reason; returns how many, and how many it
-                left alone because no model is to be asked for them any more.
+            call_off: cancels the admitted jobs among the given ones, with the operator's reason; returns their number,
+                and the number of open jobs that were already left to their heuristics.
         """
         self._taken = len(asked)
         applied: list[Control] = []
@@ -107,27 +107,27 @@ class Steering:
     def retry(
         self, streams: Mapping[str, Stream], at: AdmissionRound, busy: Callable[[str, str], bool]
     ) -> list[Decided]:
-        """Admit the tick's retries that fit the budget."""
-        found: list[Decided] = []
+        """Admit those of the tick's retries that fit the budget."""
+        admitted: list[Decided] = []
 
         def taken_or_busy(kind: str, owner: str) -> bool:
-            return busy(kind, owner) or any((d.request.kind, d.request.owner) == (kind, owner) for d in found)
+            return busy(kind, owner) or any((d.request.kind, d.request.owner) == (kind, owner) for d in admitted)
 
         for item in self.retries:
-            wanted = item.control
-            assert isinstance(wanted, Retry)
+            retry = item.control
+            assert isinstance(retry, Retry)
             try:
-                decided = admit_retry(streams, wanted.owner, wanted.numbers, at, taken_or_busy)
+                decided = admit_retry(streams, retry.owner, retry.numbers, at, taken_or_busy)
             except RepairRefused as error:
                 self._answer(item, at.tick, str(error))
             else:
-                found.append(decided)
+                admitted.append(decided)
                 self._answer(item, at.tick, job=decided.line.key.text())
         self.retries.clear()
-        return found
+        return admitted
 
     def _call_off(self, item: ControlRequest, wanted: CancelJobs, tick: int, call_off: CallOff) -> list[Control]:
-        """Cancel jobs; return the request, or nothing if it is refused."""
+        """Cancel jobs; return the request, or nothing if the host refuses it."""
         try:
             keys = {JobKey.parse(text) for text in wanted.jobs[: MOST_CANCELLED + 1]}
         except ValueError as error:
@@ -179,7 +179,7 @@ class Steering:
         for field, value in now.items():
             if self._kept.get(field) != value:
                 writes.append(Write("HSET", "state", (field, value)))
-        if self.mode in ("running", "paused"):  # workers claim nothing while the run is paused
+        if self.mode in ("running", "paused"):  # `waits` stops the claims of workers while the run is paused
             status, waits = (b"paused", b"1") if self.mode == "paused" else (b"running", b"0")
             if self._kept.get("waits", b"0") != waits:
                 writes.append(Write("HSET", "state", ("status", status, "waits", waits)))
@@ -196,7 +196,7 @@ class Steering:
     # -- resume ------------------------------------------------------------------------------------
 
     def load(self, store: RunStore) -> None:
-        """Restore the state that the run stored.
+        """Read back the stored state.
 
         Raises:
             ValueError: if a part is missing.
@@ -221,7 +221,7 @@ class Steering:
         return SteeringState(mode=self.mode, limits=self._limits.changes, throttle=self.throttle.state)
 
     def _apply(self, control: Control, tick: int, minute: int) -> str:
-        """Apply a request; return why it is refused, or ""."""
+        """Apply a request; return the reason for a refusal, or ""."""
         match control:
             case SetLimit():
                 return self._set_limit(control, tick, minute)
@@ -234,7 +234,7 @@ class Steering:
                     return "the run is cancelled and cannot be resumed"
                 self.mode = control.mode
             case Retry() | CancelJobs():
-                raise AssertionError("these do more than set what is in force")
+                raise AssertionError("these requests do more than change the steering")
         return ""
 
     def _set_limit(self, control: SetLimit, tick: int, minute: int) -> str:
@@ -260,6 +260,6 @@ class Steering:
 
 
 def read_steering(store: RunStore) -> SteeringState:
-    """Return the steering in force for a run as of its last tick."""
+    """Return the steering in force after a run's last tick."""
     kept = store.field("state", "steering")
     return SteeringState() if kept is None else typed_json.decode(kept, SteeringState)

@@ -1,23 +1,23 @@
-"""Throttling reflection: the cadence in force, who set it, and which owners wait because of it.
+"""Throttle reflections: the controller of the cadence, an operator's cadence, and the choice of the owners that wait.
 
 At the end of each interval the controller takes a step, unless an operator has pinned the cadence or the settings turn
 the controller off; `cogitate.scheduler.steering.postponing` then chooses the owners that may reflect. A reflection that
-the host requests itself is never held back. Without pressure, throttling has no effect.
+the host itself requests is never postponed. Without pressure, throttling has no effect.
 
-The controller halves the cadence for each interval under pressure, and later doubles it. Pressure has three causes,
-each measured over the past interval, in percent:
+The controller halves the cadence for each interval under pressure, and doubles it once the pressure eases. Pressure has
+three causes, each measured over the past interval, in percent:
 
 * `late`: jobs without a result when due; in a paced run, long queues and an overloaded endpoint show up here;
-* `failed`: jobs whose model failed, or that were abandoned as dead;
-* `budget`: how fast the day's budget is spent, relative to how fast the day passes (100: at the same rate). It counts
-  only once half of the budget is spent.
+* `failed`: jobs whose model failed, or that were given up as dead;
+* `budget`: the rate at which the day's budget is spent, relative to the rate at which the day passes (100: equal). It
+  counts only once half of the budget is spent.
 
 Each cause has a threshold at which it presses and a lower one at which it eases. Between the two nothing changes, and
 the controller takes one step per interval, so the cadence does not oscillate. An interval without ended jobs is no
 evidence; only after several of them does the cadence rise by a step.
 
 The inputs are the journal's records of ended jobs and admission's view of the budget, never a clock or the length of a
-queue: those differ between two runs with the same results.
+queue, because those differ between two runs with the same results.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
     ended: int = 0  # jobs for workers
     late: int = 0
     failed: int = 0  # or dead
-    oldest: int = 0  # ticks between enqueue and end of the oldest late job
+    oldest: int = 0  # ticks between admission and end of the oldest late job
 
     def with_ended(self, reason: Reason, age: int) -> Seen:
         """Return the interval with one more ended job; refused jobs and those of departed owners do not count."""
@@ -67,7 +67,7 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The verdict on an interval."""
+    """The controller's verdict on an interval."""
 
     causes: dict[str, int]  # percent, for each cause above 0
     pressing: tuple[str, ...]  # causes at or above their threshold
@@ -88,7 +88,7 @@ def judge(seen: Seen, burn: int) -> Verdict:
 
 
 def next_factor(factor: int, verdict: Verdict, *, known: bool, least: int) -> int:
-    """Return the cadence after an interval, in thousandths: one step down, one up, or unchanged.
+    """Return the cadence after an interval, in thousandths: one step lower, one step higher, or unchanged.
 
     Args:
         known: whether the interval is evidence: jobs ended in it, or none did for long enough.
@@ -102,9 +102,9 @@ def next_factor(factor: int, verdict: Verdict, *, known: bool, least: int) -> in
 
 
 def burn(view: BudgetView, kind: str, minute: int) -> int:
-    """Return how fast the fullest window uses up the day's budget, in percent of the pace at which the day passes.
+    """Return how fast the fullest window uses the day's budget, in percent of the pace at which the day passes.
 
-    The budget here is what admission may grant: the limit without its retry pool.
+    The budget here is the room that admission may grant: the limit without its retry pool.
     """
     window = window_of("day", 0, minute)
     passed = minute % DAY
@@ -131,12 +131,12 @@ class ThrottleState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """The cadence in force and the controller's inputs, as a run stores them."""
 
     factor: int = FULL  # thousandths of the usual cadence
-    pinned: bool = False  # by an operator
-    seen: Seen = Seen()  # in the current interval
+    pinned: bool = False  # whether an operator has pinned it
+    seen: Seen = Seen()  # jobs that ended in the current interval
     quiet: int = 0  # consecutive intervals without ended jobs
     causes: dict[str, int] = msgspec.field(default_factory=dict)  # percent, in the last interval
-    pressing: tuple[str, ...] = ()  # the causes that slowed it down
-    postponed: int = 0  # postponements so far in the run
+    pressing: tuple[str, ...] = ()  # the causes that slowed the cadence
+    postponed: int = 0  # postponements in the run so far
 
 
 HOUR = 60  # game minutes
@@ -167,7 +167,8 @@ class Throttle:
     def step(self, view: BudgetView, minute: int, before: int) -> Stepped | None:
         """Take the controller's step if an interval ends between game times `before` and `minute`.
 
-        Return the note for the journal, or None when the cadence is the usual one and nothing presses.
+        Returns:
+            The note for the journal; None if the cadence is the usual one and nothing presses.
         """
         if minute // self.rules.interval == before // self.rules.interval:
             return None
@@ -205,24 +206,24 @@ class Throttle:
         again: Callable[[str, str], Iterable[Request]],
         enough: int | None = None,
     ) -> tuple[list[Request], tuple[Postponed, ...]]:
-        """Return the requests to make now, formerly postponed ones included, and the new postponements.
+        """Return the requests to make now, including released postponed ones, and the new postponements.
 
         Args:
             before: game time of the previous tick.
             interval: game minutes between two reflections at the usual cadence.
-            again: returns the requests that are due now for a (kind, owner) that was waiting.
-            enough: accumulated importance that makes an owner due; None: only time does.
+            again: returns the requests that are due now for a waiting (kind, owner).
+            enough: accumulated importance that makes an owner due; None: only time makes it due.
         """
         if self.state.factor >= FULL and not self.postponing.waiting:
             return list(due), ()
         own = {request.owner: request for request in due if request.kind == KIND}
-        is_last = day_of(minute + max(HOUR, minute - before)) > day_of(minute)  # of the day
+        is_last = day_of(minute + max(HOUR, minute - before)) > day_of(minute)  # the last hour, or tick, of the day
         passed = self.postponing.sift(
             own,
             factor=self.state.factor,
             minute=minute,
             interval=interval,
-            # Owners that reflect once or twice a day (streams design) must do so however long an outage is.
+            # Owners that reflect once or twice a day (streams design) must do so even during a long outage.
             last_call=self.rules.auto and not self.state.pinned and is_last,
             salience=lambda owner: salience(streams[owner]),
             enough=enough,

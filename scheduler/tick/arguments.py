@@ -1,6 +1,6 @@
-"""Check the arguments of a tick loop before it starts anything.
+"""Validate the arguments of a tick loop before it starts anything.
 
-Each check returns a usable value, or raises `InputError` or `ConfigurationError` with the argument and its value.
+Each check returns a valid value, or raises `InputError` or `ConfigurationError` with the argument and its value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 class Arguments:
-    """The arguments of a loop, checked."""
+    """The validated arguments of a loop."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Arguments:
 
 
 def check_settings(settings: object) -> Settings:
-    """Return the settings; None: those of the environment."""
+    """Return the settings after validating them; for None, read them from the environment."""
     if settings is None:
         return Settings()
     if not isinstance(settings, Settings):
@@ -95,7 +95,7 @@ def check_function(what: str, value: object) -> Callable[..., Any] | None:
 
 
 def check_client(client: object, *, inline: bool) -> Redis | None:
-    """Return the Redis to run on in this process."""
+    """Return the Redis client for a run in this process, after validating it."""
     if client is None:
         return None
     if not isinstance(client, Redis):
@@ -108,24 +108,24 @@ def check_client(client: object, *, inline: bool) -> Redis | None:
 
 
 def check_description(describe: object) -> dict[str, str]:
-    """Check the description that a host gives to a new run, and return it."""
+    """Return a host's description of a new run, after validating it."""
     if describe is None:
         return {}
     if not isinstance(describe, Mapping):
         raise InputError(f"describe is {quoted(describe)}: give a dict of strings")
-    found = {
+    description = {
         check_text("describe: one of its names", name, MAX_LABEL): check_text(
             f"describe: {quoted(name)}", value, MAX_DESCRIPTION, blank=True
         )
         for name, value in describe.items()
     }
-    if (size := len(json.dumps(found))) > MAX_DESCRIPTION:
+    if (size := len(json.dumps(description))) > MAX_DESCRIPTION:
         raise InputError(f"describe has {size:,} bytes of JSON, at most {MAX_DESCRIPTION:,} fit")
-    return found
+    return description
 
 
 def check_event_types(types: object) -> dict[str, Strategy | EventRule]:
-    """Check the rules for the host's own types of events, and return them."""
+    """Return the rules for the host's own types of events, after validating them."""
     if types is None:
         return {}
     if not isinstance(types, Mapping):

@@ -1,6 +1,6 @@
-"""The commits of finished ticks.
+"""Commit finished ticks.
 
-They may be under way while their host continues: the replies are read when a later tick needs them.
+A commit may be in flight while the host continues; the host reads the reply when a later tick needs it.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ T = TypeVar("T")
 
 
 class SendCommit(Protocol):
-    """A way to have a commit carried out. The host may not use its ledger until it has the reply."""
+    """A way to execute a commit. The host must not use its ledger until it has the reply."""
 
     def __call__(self, commit: Callable[[], T], /) -> Future[T]:
-        """Begin a commit, and return its reply, which raises whatever the commit raised."""
+        """Begin a commit, and return a future of its reply or its error."""
 
 
 def commit_at_once(commit: Callable[[], T], /) -> Future[T]:
-    """Commit while the host waits; raise its error here."""
+    """Commit while the host waits; an error is raised here."""
     reply: Future[T] = Future()
     reply.set_result(commit())
     return reply
 
 
 class CommitThread:
-    """A thread that carries out the commits of one host, one after the other, while the host does other work.
+    """A thread that executes the commits of one host, one after the other, while the host does other work.
 
-    It is a daemon, unlike those of an executor: a process that ends does not wait for a server that is away.
+    It is a daemon thread, unlike those of an executor, so a process that ends does not wait for a server that is away.
     """
 
     def __init__(self) -> None:
@@ -61,13 +61,13 @@ class CommitThread:
         Thread(target=self._live, name="commit", daemon=True).start()
 
     def __call__(self, commit: Callable[[], T], /) -> Future[T]:
-        """Begin a commit, and return while it is under way."""
+        """Begin a commit, and return while it is in flight."""
         reply: Future[T] = Future()
         self._sent.put((commit, reply))
         return reply
 
     def close(self) -> None:
-        """End the thread after what it has to carry out."""
+        """End the thread after its pending commits."""
         self._sent.put(None)
 
     def _live(self) -> None:
@@ -75,11 +75,11 @@ class CommitThread:
             commit, reply = sent
             try:
                 reply.set_result(commit())
-            except BaseException as error:  # raised where the reply is read
+            except BaseException as error:  # the reader of the reply raises it
                 reply.set_exception(error)
 
 
-KEPT_DAYS = 7  # days after which a day's accounts are deleted; the journal still has each job's
+KEPT_DAYS = 7  # days after which a day's accounts are deleted; the journal keeps each job's cost
 
 
 class Position(NamedTuple):
@@ -92,27 +92,27 @@ class Position(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Ticks that are committed in one step."""
+    """The ticks that one step commits."""
 
     before: Position
     finished: tuple[FinishedTick, ...]
     commits: tuple[Commit, ...]
-    jobs: tuple[Job, ...]  # to hint then
+    jobs: tuple[Job, ...]  # jobs to hint after the commit
 
 
 class _Sent(NamedTuple):
-    """A step whose reply has not been read yet."""
+    """A sent step whose reply has not been read yet."""
 
     reply: Future[Advanced | None]
     step: _Step
 
 
 class Committer:
-    """The commits of a run's finished ticks, some of which may be under way.
+    """Commits a run's finished ticks; some commits may be in flight.
 
     Args:
         restored: the position of the run.
-        collector: publishes hints for new jobs, as soon as the ledger has them.
+        collector: publishes hints for new jobs once the ledger has them.
     """
 
     def __init__(
@@ -135,12 +135,12 @@ class Committer:
         self._history = FigureHistory.load(ledger.store, state.facts.minute(restored.tick))
         self._origin = origin_of(ledger.store) if restored.tick == 0 else None
         self._loop_written = b""
-        self._sent: deque[_Sent] = deque()  # the steps whose replies have not been read, in order
-        self._held: _Step | None = None  # the next step, which is not sent yet
+        self._sent: deque[_Sent] = deque()  # steps whose replies have not been read, in order
+        self._held: _Step | None = None  # the next step, not sent yet
         self.send_commit = send
-        self.windows = restored.windows  # that exist in the ledger
+        self.windows = restored.windows  # windows that exist in the ledger
         self.position = Position(restored.tick, restored.digest, restored.chain, restored.checkpoint_tick)
-        self.next: BoundaryInput | None = None  # of the next tick, as the last commit's reply showed it
+        self.next: BoundaryInput | None = None  # of the next tick, from the last commit's reply
 
     def send(
         self,
@@ -152,14 +152,14 @@ class Committer:
         *,
         together: int = 1,
     ) -> None:
-        """Commit a finished tick, in one step with the ticks before that were held back for it.
+        """Commit a finished tick, in one step with earlier ticks that were held back.
 
         Args:
             checkpoint: the world's state, if it gave one.
-            lag: ticks that a paced host is behind its schedule, for monitoring.
+            lag: ticks by which a paced host is behind its schedule, for monitoring.
             host_us: microseconds of the host's own work at the previous tick, for monitoring.
             posted: digest of the message in which the host reported its turn.
-            together: hold the tick back until there are so many, or a reply is read.
+            together: hold ticks back until there are so many of them, or a reply is read.
         """
         before, number = self.position, finished.core.tick
         commit = self._commit(finished, checkpoint, lag, host_us, posted)
@@ -181,15 +181,15 @@ class Committer:
     def _advance(self, step: _Step) -> Advanced | None:
         *before, last = step.commits
         advanced = self._ledger.advance(last, self._apply, *([before] if before else ()))
-        if step.jobs and not self._ledger.away:  # its broker is away with it; hints are repeated
+        if step.jobs and not self._ledger.away:  # the broker is away with the ledger; the collector repeats hints later
             self._collector.hint(step.jobs)
         return advanced
 
     def read_reply(self) -> Sequence[FinishedTick]:
-        """Wait for the next reply, and return the ticks that are committed; none if all were read before.
+        """Wait for the next reply, and return the committed ticks; none if all replies have been read.
 
         Raises:
-            Fenced, LedgerUnavailable: when they were not committed; the run is where it was before them.
+            Fenced, LedgerUnavailable: if the ticks were not committed; the run is where it was before them.
         """
         self._send_held()
         if not self._sent:
@@ -197,7 +197,7 @@ class Committer:
         sent = self._sent.popleft()
         try:
             advanced = sent.reply.result()
-        except Exception:  # whatever it was, these ticks are not committed, nor are any after them
+        except Exception:  # after any error, neither these ticks nor later ones are committed
             self._sent.clear()
             self.position = sent.step.before
             raise
@@ -207,8 +207,8 @@ class Committer:
         return sent.step.finished
 
     def take_reply(self) -> Future[Advanced | None] | None:
-        """Return the reply to the last step that is under way, for a host that leaves after an error."""
-        with suppress(RedisError, LedgerError):  # there is an error already: this one would hide it
+        """Return the reply to the last step in flight, for a host that leaves after an error."""
+        with suppress(RedisError, LedgerError):  # this error would hide the first one
             self._send_held()
         last = self._sent[-1].reply if self._sent else None
         self._sent.clear()
@@ -266,10 +266,13 @@ class Committer:
 
 
 def ticks_of_ended_window(facts: Facts, window: str, number: int, named: Collection[int]) -> tuple[int, int] | None:
-    """Return the first and last enqueue tick that may name a window to delete; None while the window must stay.
+    """Return the first and last tick whose jobs may name a window to delete; None while the window must stay.
 
-    A tick's window is deleted when the tick is over, a day's some days later, the run's never. The ledger keeps
-    it while an attempt that names it is unsettled.
+    A tick's window is deleted after the tick, a day's some days later, the run's never. The ledger keeps a window while
+    an unsettled attempt names it.
+
+    Args:
+        named: admission ticks of open jobs.
     """
     period, _, index = window.partition(":")
     if period == "tick":

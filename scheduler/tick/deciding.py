@@ -1,4 +1,4 @@
-"""Decisions within a body: it requests jobs, ends its tick, and passes boundaries until these jobs have ended."""
+"""Decide within a body: request jobs, end the tick, and pass boundaries until these jobs have ended."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from cogitate.scheduler.tick.loop import RunLoop
 from cogitate.scheduler.tick.tick_iterator import Tick, WorldDiverged, remedy
 from cogitate.tasks.job import split_job_id
 
-Params = Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | None  # of each job, or by its owner
+Params = Mapping[str, Any] | Callable[[str], Mapping[str, Any]] | None  # the same for all jobs, or a function of owner
 
 
 class Deciding:
     """The jobs of one kind that a body waits for.
 
     Args:
-        owners: one job for each; the ends come in their order, for a set in that of the names.
+        owners: get one job each; the ends are in the same order, for a set in the order of names.
 
     Raises:
-        InputError: as `loop.request`; then no job is requested.
-        UsageError: where no boundary can follow, or when the body has given a checkpoint: that would be a world in the
-            middle of a body.
+        InputError: as in `loop.request`; then no job is requested.
+        UsageError: if no boundary can follow, or the body has given a checkpoint, which would be the state of a world
+            in the middle of a body.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Deciding:
         return [end for _, end in sorted(self._ends.items())]
 
     def take(self, tick: Tick | None) -> None:
-        """Note the ends of the jobs at a boundary; a deferred job ends with its last trial.
+        """Record the ends of the jobs at a boundary; a deferred job ends with its last trial.
 
         Raises:
-            UsageError: when no further tick comes.
-            WorldDiverged: when a resumed world waits for a job that the journal does not have.
+            UsageError: if no other tick follows.
+            WorldDiverged: if a resumed world waits for a job that the journal does not have.
         """
         if tick is None:
             raise UsageError(
@@ -103,10 +103,10 @@ class Deciding:
 
     def _check_open(self) -> None:
         loop, state = self._loop, self._loop.state
-        again = {(one.at, one.request.kind, one.request.owner, one.request.trial) for one in state.deferred}
+        deferred = {(item.at, item.request.kind, item.request.owner, item.request.trial) for item in state.deferred}
         for name in self._pending:
             _, key = split_job_id(name)
-            if key not in state.open and (key.tick, key.kind, key.owner, key.trial) not in again:
+            if key not in state.open and (key.tick, key.kind, key.owner, key.trial) not in deferred:
                 raise WorldDiverged(
                     f"tick {key.tick}: the resumed world decides on job {name}, which the journal does not have. "
                     f"{remedy(loop.tick, loop.checkpoint_tick)}"
@@ -117,13 +117,13 @@ def _params_of(params: Params, owner: str) -> Mapping[str, Any] | None:
     """Return the parameters of an owner's job.
 
     Raises:
-        InputError: when the host's function fails.
+        InputError: if the host's function fails.
     """
     if not callable(params):
         return params
-    found = captured(params, owner)
-    if type(found) is Raised:
+    result = captured(params, owner)
+    if type(result) is Raised:
         raise InputError(
-            f"params({owner!a}) raised {type(found.error).__name__}: {reason(found.error)}"
-        ) from found.error
-    return found
+            f"params({owner!a}) raised {type(result.error).__name__}: {reason(result.error)}"
+        ) from result.error
+    return result

@@ -1,4 +1,4 @@
-"""Warnings about input that is valid but probably a mistake. Each is logged once, and changes nothing."""
+"""Warn about input that is valid but probably a mistake. Each warning is logged once and changes nothing."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from cogitate.scheduler.tick.arguments import Arguments
 
 log = structlog.get_logger()
 
-_MOST_DOUBTS = 1_000  # doubts that one host remembers
-_NAMED = 3  # owners that one of them names
+_MOST_DOUBTS = 1_000  # warnings that one host remembers
+_NAMED = 3  # owners that one warning names
 _SCOPES = ("agent:", "npc:", "group:", "location:")
 _LEAST_PRICE = 1_000  # micro-dollars per million tokens: a tenth of a cent, below every paid model
-_LISTED = 5  # names that one line of a log lists
-UNUSED_OWNER = "owners: "  # how the name of an unused argument for an owner begins
+_LISTED = 5  # names that one log line lists
+UNUSED_OWNER = "owners: "  # prefix of an unused argument about an owner
 
 
 def _meant(owners: list[str]) -> str:
@@ -38,7 +38,7 @@ def _meant(owners: list[str]) -> str:
 
 
 class Doubts:
-    """The doubts about what a host reports: names that nothing in the run has, and tick numbers given as game time.
+    """Warns about a host's reports with unknown names, or with tick numbers as game time.
 
     Args:
         is_here: returns whether an owner is in the run, or joins with the present tick.
@@ -46,7 +46,7 @@ class Doubts:
 
     def __init__(self, state: RunState, is_here: Callable[[str], bool]) -> None:
         self._state, self._is_here = state, is_here
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     def look(self, owner: str, entry: Entry, tick: int, minute: int) -> None:
         """Check an observation of a tick."""
@@ -61,28 +61,29 @@ class Doubts:
                 then="leave minute out, or give tick.minute",
             )
         if entry.location and not self._is_place(entry.location):
-            self._unknown("observation.unknown_location", entry.location, [one.id for one in state.facts.locations])
+            places = [location.id for location in state.facts.locations]
+            self._unknown("observation.unknown_location", entry.location, places)
         for subject in entry.subjects:
             if subject.startswith(_SCOPES) and subject not in state.retired and not self._is_here(subject):
                 self._unknown("observation.unknown_subject", subject, list(state.streams))
-            elif f"event.unknown_name {subject}" not in self._told and (called := self._called(subject)):
+            elif f"event.unknown_name {subject}" not in self._logged and (called := self._called(subject)):
                 self._tell("observation.unknown_subject", subject, what=subject, then=_meant(called))
 
     def look_at_names(self, names: Iterable[str]) -> None:
         """Check the names in an event, and warn about unknown ones."""
         for name in names:
-            if not name.startswith(_SCOPES):  # others are checked with each observation
+            if not name.startswith(_SCOPES):  # `look` checks the others with each observation
                 called = self._called(name) or near_owners(name, self._state.streams)
                 self._tell("event.unknown_name", name, what=name, then=_meant(called) if called else "kept as it is")
 
     def _called(self, name: str) -> list[str]:
-        """Return the owners with this display name, unless it is an owner's name itself."""
+        """Return the owners with this display name; none if it is itself an owner."""
         if self._is_here(name):
             return []
         return sorted(owner for owner, profile in self._state.profiles.items() if profile.name == name)[:_NAMED]
 
     def look_at_profiles(self, profiles: Mapping[str, Profile]) -> None:
-        """Check homes, places of work and of habits, and groups; a run without locations knows every place."""
+        """Check homes, workplaces, places of habits, and groups; a run without locations accepts every place."""
         places = PlaceIndex(self._state.facts.locations)
         known = [*places.order, *places.kinds]
         for owner, profile in sorted(profiles.items()):
@@ -98,21 +99,21 @@ class Doubts:
 
     def _is_place(self, place: str) -> bool:
         places = self._state.facts.locations
-        return not places or any(place == one.id for one in places) or self._is_here(location_owner(place))
+        return not places or any(place == known.id for known in places) or self._is_here(location_owner(place))
 
     def _unknown(self, event: str, name: str, known: Iterable[str], **more: str) -> None:
         near = get_close_matches(name, list(known), 1)
         self._tell(event, name, what=name, **more, then=f"did you mean {near[0]!r}?" if near else "kept as it is")
 
-    def _tell(self, event: str, name: str, **told: object) -> None:
+    def _tell(self, event: str, name: str, **fields: object) -> None:
         doubt = f"{event} {name}"
-        if doubt not in self._told and len(self._told) < _MOST_DOUBTS:
-            self._told.add(doubt)
-            log.warning(event, run=self._state.run, **told)
+        if doubt not in self._logged and len(self._logged) < _MOST_DOUBTS:
+            self._logged.add(doubt)
+            log.warning(event, run=self._state.run, **fields)
 
 
 def tell_low_prices(run: str, settings: Settings) -> None:
-    """Warn of stated prices that are probably in dollars."""
+    """Warn about stated prices that are probably in dollars."""
     for price in settings.prices() if settings.llm == "openai" else ():
         given = (("input_price", price.input), ("output_price", price.output))
         low = {name: value for name, value in given if value is not None and 0 < value < _LEAST_PRICE}
@@ -131,19 +132,19 @@ def tell_low_prices(run: str, settings: Settings) -> None:
 
 
 def tell_small_limits(run: str, rules: Rules, view: BudgetView) -> None:
-    """Warn of each limit that refuses every job of a kind, as a single one reserves more than it gives out."""
-    found: dict[LimitName, dict[str, int]] = {}  # limit -> kind -> what one job of it reserves at least
+    """Warn about each limit that refuses every job of a kind, because a single job reserves more than its room."""
+    too_small: dict[LimitName, dict[str, int]] = {}  # limit -> kind -> least reservation of one job
     for kind in rules.kinds:
-        options = [one for one in rules.offers_of(kind, "routine") if one.model]
+        options = [offer for offer in rules.offers_of(kind, "routine") if offer.model]
         if not options or kind.name in rules.disabled:
             continue
         for number, unit in enumerate(UNITS):
-            reserved = min(amounts(one.cost)[number] for one in options)
+            reserved = min(amounts(offer.cost)[number] for offer in options)
             for period, scope in product(PERIODS, ("run", f"kind:{kind.name}", "owner:*")):
                 room = view.room(period, scope, unit)
-                if room is not None and 0 < room < reserved:  # 0 forbids spending, which is meant
-                    found.setdefault(LimitName(period, scope, unit), {})[kind.name] = reserved
-    for limit, kinds in found.items():
+                if room is not None and 0 < room < reserved:  # 0 forbids spending on purpose
+                    too_small.setdefault(LimitName(period, scope, unit), {})[kind.name] = reserved
+    for limit, kinds in too_small.items():
         least, figure = min(kinds, key=lambda name: (kinds[name], name)), figure_of(limit.unit)
         log.warning(
             "limit.too_small",
@@ -157,44 +158,44 @@ def tell_small_limits(run: str, rules: Rules, view: BudgetView) -> None:
 
 
 def unused_settings(kept: bytes | str, given: Settings) -> list[str]:
-    """Return the settings that were given for a resumed run, and that differ from those it began with."""
+    """Return the settings given for a resumed run that differ from its original ones."""
     began, now = json.loads(kept), json.loads(keep_settings(given))
     names = sorted(KEPT & given.model_fields_set & began.keys())
     return [f"settings: {name}" for name in names if began[name] != now[name]]
 
 
 def unused_arguments(state: RunState, given: Arguments, described: Mapping[str, str]) -> list[str]:
-    """Return the arguments that a resumed run does not use, since they differ from those it began with."""
+    """Return the arguments that a resumed run ignores because they differ from its original ones."""
     profiles = state.profiles
-    has_begun = profiles or state.retired  # else the given owners join with the first tick
-    found = [
+    has_begun = profiles or state.retired  # otherwise the given owners join with the first tick
+    ignored = [
         f"{UNUSED_OWNER}{owner} (join it in the loop's body)"
         for owner in sorted(given.owners)
         if has_begun and owner not in profiles and owner not in state.retired
     ]
-    found += [
+    ignored += [
         f"{UNUSED_OWNER}profile of {owner}"
         for owner, profile in sorted(given.owners.items())
         if owner in profiles and profiles[owner] != profile
     ]
     if given.locations and given.locations != state.facts.locations:
-        found.append("locations")
+        ignored.append("locations")
     if given.start_minute and given.start_minute != state.facts.start_minute:
-        found.append("start_minute")
+        ignored.append("start_minute")
     if given.describe and given.describe != described:
-        found.append("describe")
-    return found
+        ignored.append("describe")
+    return ignored
 
 
 def tell_ignored(state: RunState, ignored: Iterable[str]) -> None:
-    """Warn of arguments that a resumed run does not use."""
+    """Warn about arguments that a resumed run ignores."""
     if names := list(ignored):
         log.warning("resume.ignored", run=state.run, what=_listed(names), why="a run keeps its original values")
         state.warnings["resume.ignored"] += len(names)
 
 
 def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -> None:
-    """Warn of owners that limits and policies name and the run does not have; they may join yet."""
+    """Warn about owners that limits and policies name but the run does not have; they may still join."""
     known = {*owners, *state.profiles, *state.retired}
     if names := strangers(settings, known):
         log.warning(
@@ -204,7 +205,7 @@ def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -
 
 
 def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
-    """Warn of a model or an endpoint that a host sets for a run that asks no model."""
+    """Warn about a model or an endpoint that a host sets for a run that asks no model."""
     names: list[str] = [name for name in ("base_url", "model", "embeddings") if name in given.model_fields_set]
     if names and settings.llm == "heuristic":
         log.warning(

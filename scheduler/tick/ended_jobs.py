@@ -1,4 +1,4 @@
-"""The jobs that have ended in a host's process, which counts them and logs what they lost or were refused."""
+"""Count the jobs that end in a host's process, and log their losses and refusals."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 
 log = structlog.get_logger()
 
-MOST_OWNERS = 10  # that a log line names
+MOST_OWNERS = 10  # owners that a log line names
 
 
 class EndedJobs:
-    """The jobs of a run that have ended in this process."""
+    """Counts and logs the jobs of a run that end in this process."""
 
     def __init__(self, run: str) -> None:
         self.counts: Counter[tuple[str, str, str]] = Counter()  # by kind, source and reason
         self._run = run
-        self._refused: set[str] = set()  # kinds whose refused effects the log already has
-        self._failed: set[str] = set()  # kinds whose faults when they are asked the log already has
-        self._dropped: set[tuple[str, str]] = set()  # kinds and reasons of dropped requests that the log already has
+        # What the log has already, because each is logged once:
+        self._refused: set[str] = set()  # kinds with refused effects
+        self._failed: set[str] = set()  # kinds with faults in `due`, `wake` or `heeds`
+        self._dropped: set[tuple[str, str]] = set()  # kinds and reasons of dropped requests
 
     def note(self, finished: FinishedTick) -> None:
-        """Count the jobs that a tick ends, and log what it lost or refused."""
+        """Count the jobs that a tick ends, and log its losses and refusals."""
         core, notes = finished.core, finished.notes.ended
         self.counts.update(
             (ended.key.kind, note.source, ended.reason) for ended, note in zip(core.ended, notes, strict=True)
@@ -62,7 +63,7 @@ class EndedJobs:
     def _warn_of_dropped(self, core: Core) -> None:
         """Log the first job of a kind that a slow model, or a limit of a day or the run, drops.
 
-        A limit of a tick has room again with the next one, so each tick names those that it dropped, for those who ask.
+        A limit of a tick has room again at the next one, so each tick logs its dropped owners, at the level of info.
         """
         of_tick: dict[tuple[str, str], list[str]] = {}  # owners by limit and kind
         for decided in core.decided:

@@ -1,9 +1,9 @@
 """A bounded history of the figures of ticks, for charts; no decision depends on it.
 
-    history  hash  "t<tick>" -> figures of a tick, of the newest `KEPT_TICKS`;
-                   "h<hour>" -> those of an hour of game time, of the newest `KEPT_HOURS`
+    history  hash  "t<tick>" -> figures of a tick, for the newest `KEPT_TICKS`;
+                   "h<hour>" -> figures of an hour of game time, for the newest `KEPT_HOURS`
 
-The step that commits a tick writes each field as a whole, so that a restart loses and doubles nothing.
+The step that commits a tick writes whole fields, so a restart neither loses nor doubles anything.
 """
 
 from __future__ import annotations
@@ -33,38 +33,38 @@ MINUTES: dict[Span, int] = {"hour": HOUR, "day": 24 * HOUR}
 
 
 class Figures(msgspec.Struct, array_like=True, kw_only=True):
-    """The figures of one tick, or of several in a row."""
+    """The figures of one tick, or of several consecutive ones."""
 
-    tick: int  # the last of them
-    minute: int  # its game time, total minutes
+    tick: int  # the last tick
+    minute: int  # game time of the last tick, total minutes
     ticks: int = 1
-    tokens: dict[str, int] = {}  # by kind, as they became known
+    tokens: dict[str, int] = {}  # by kind, at the tick at which they became known
     usd_micros: dict[str, int] = {}  # likewise
-    sources: dict[str, int] = {}  # of ended jobs
-    late: int = 0  # of them
-    cadence: int | None = None  # of reflections after the last tick, in thousandths of the usual; None: not known
-    causes: dict[str, int] = {}  # pressure on it, in percent
-    age: int | None = None  # ticks since the oldest job whose answer is wanted was admitted; the most of all ticks
-    host_us: int | None = None  # microseconds of the host's own work, of all ticks together
-    at: float | None = None  # real time of the last tick, seconds since 1970; None: not known
-    failed: int = 0  # of ended jobs, those whose model's call failed for good, or that were given up
-    refused: int = 0  # requests, by limits
+    sources: dict[str, int] = {}  # ended jobs by source
+    late: int = 0  # ended jobs that were late
+    cadence: int | None = None  # of reflections after the last tick, in thousandths of the usual; None: unknown
+    causes: dict[str, int] = {}  # pressure on the cadence, in percent
+    age: int | None = None  # age of the oldest job without an answer, in ticks; the maximum over all ticks
+    host_us: int | None = None  # microseconds of the host's own work, summed over all ticks
+    at: float | None = None  # real time of the last tick, seconds since 1970; None: unknown
+    failed: int = 0  # ended jobs whose model failed for good, or that were given up
+    refused: int = 0  # requests that limits refused
     calls: int = 0  # attempts of ended jobs that asked a model
-    failed_calls: int = 0  # of them
-    call_ms: int = 0  # milliseconds of the others together, from claim to outcome
-    longest_ms: int = 0  # of the longest of the others
-    workers: int | None = None  # alive at the last tick; None: not counted
-    epoch: int = 0  # of the host that committed the last tick; 0: not known
+    failed_calls: int = 0  # failed ones of these
+    call_ms: int = 0  # total milliseconds of the successful ones, from claim to outcome
+    longest_ms: int = 0  # milliseconds of the longest successful one
+    workers: int | None = None  # workers alive at the last tick; None: not counted
+    epoch: int = 0  # of the host that committed the last tick; 0: unknown
 
 
 def figures_of(core: Core, notes: TickNotes) -> Figures:
-    """Return the figures in a line of the journal, without those of steering and pace."""
+    """Return the figures of a journal line, without those of steering and pace."""
     tokens, usd_micros = Counter[str](), Counter[str]()
     for spent in spending(notes):
         tokens[spent.key.kind] += spent.cost.tokens
         usd_micros[spent.key.kind] += spent.cost.usd_micros
-    tries = [one for note in notes.ended for one in note.tries]
-    answered = [one.ms for one in tries if not one.failure]
+    tries = [attempt for note in notes.ended for attempt in note.tries]
+    answered = [attempt.ms for attempt in tries if not attempt.failure]
     return Figures(
         tick=core.tick,
         minute=core.minute,
@@ -73,7 +73,7 @@ def figures_of(core: Core, notes: TickNotes) -> Figures:
         sources=dict(Counter(note.source for note in notes.ended)),
         late=sum(ended.reason == "late" for ended in core.ended),
         failed=sum(ended.reason in ("failed", "dead") for ended in core.ended),
-        refused=sum(bool(one.refused) and reason_of(one.refused) == "denied" for one in core.decided),
+        refused=sum(bool(line.refused) and reason_of(line.refused) == "denied" for line in core.decided),
         calls=len(tries),
         failed_calls=len(tries) - len(answered),
         call_ms=sum(answered),
@@ -82,27 +82,27 @@ def figures_of(core: Core, notes: TickNotes) -> Figures:
     )
 
 
-def joined(one: Figures, later: Figures) -> Figures:
-    """Return the figures of both; `later` follows `one`."""
+def joined(earlier: Figures, later: Figures) -> Figures:
+    """Return the figures of two consecutive spans together."""
     return Figures(
         tick=later.tick,
         minute=later.minute,
-        ticks=one.ticks + later.ticks,
-        tokens=dict(Counter(one.tokens) + Counter(later.tokens)),
-        usd_micros=dict(Counter(one.usd_micros) + Counter(later.usd_micros)),
-        sources=dict(Counter(one.sources) + Counter(later.sources)),
-        late=one.late + later.late,
+        ticks=earlier.ticks + later.ticks,
+        tokens=dict(Counter(earlier.tokens) + Counter(later.tokens)),
+        usd_micros=dict(Counter(earlier.usd_micros) + Counter(later.usd_micros)),
+        sources=dict(Counter(earlier.sources) + Counter(later.sources)),
+        late=earlier.late + later.late,
         cadence=later.cadence,
         causes=later.causes,
-        age=max((age for age in (one.age, later.age) if age is not None), default=None),
-        host_us=None if one.host_us is None or later.host_us is None else one.host_us + later.host_us,
+        age=max((age for age in (earlier.age, later.age) if age is not None), default=None),
+        host_us=None if earlier.host_us is None or later.host_us is None else earlier.host_us + later.host_us,
         at=later.at,
-        failed=one.failed + later.failed,
-        refused=one.refused + later.refused,
-        calls=one.calls + later.calls,
-        failed_calls=one.failed_calls + later.failed_calls,
-        call_ms=one.call_ms + later.call_ms,
-        longest_ms=max(one.longest_ms, later.longest_ms),
+        failed=earlier.failed + later.failed,
+        refused=earlier.refused + later.refused,
+        calls=earlier.calls + later.calls,
+        failed_calls=earlier.failed_calls + later.failed_calls,
+        call_ms=earlier.call_ms + later.call_ms,
+        longest_ms=max(earlier.longest_ms, later.longest_ms),
         workers=later.workers,
         epoch=later.epoch,
     )
@@ -112,10 +112,13 @@ _FIGURES = typed_json.decoder(Figures)
 
 
 class FigureHistory:
-    """The writer of the history."""
+    """Writes the history.
+
+    Args:
+        hour: the figures of the present hour that an earlier host has written.
+    """
 
     def __init__(self, hour: Figures | None = None) -> None:
-        """Go on from the figures of the present hour, if a host has written some."""
         self._hour = hour
 
     @classmethod
@@ -126,10 +129,10 @@ class FigureHistory:
     def take_writes(
         self, core: Core, notes: TickNotes, state: RunState, host_us: int, workers: int | None = None
     ) -> list[Write]:
-        """Return the commands that add a tick.
+        """Return the commands that add a tick to the history.
 
         Args:
-            workers: how many are alive, if the host counts them.
+            workers: number of living workers; None: not counted.
         """
         figures = figures_of(core, notes)
         throttle = state.steering.throttle.state
@@ -149,23 +152,23 @@ class FigureHistory:
 
 
 def _oldest_waiting(jobs: OpenJobs, tick: int) -> int:
-    """Return the tick that admitted the oldest job that waits for an answer; the given tick where none waits."""
+    """Return the tick that admitted the oldest job without an answer; the given tick if no job waits."""
     oldest = tick
-    for key, one in jobs.items():
-        if key.tick < oldest and one.grant is not None and one.answered is None and one.job.at <= tick:
-            oldest = key.tick  # jobs with a later `at` were asked ahead, as plans are
+    for key, item in jobs.items():
+        if key.tick < oldest and item.grant is not None and item.answered is None and item.job.at <= tick:
+            oldest = key.tick  # a job with a later `at`, such as a plan, was requested in advance
     return oldest
 
 
 def read_figures(store: RunStore, fields: Iterable[str]) -> list[Figures]:
-    """Return these fields of the history, without unreadable ones, since nothing depends on them."""
-    found = []
+    """Return these fields of the history; unreadable ones are skipped, because nothing depends on them."""
+    figures = []
     for raw in store.some_fields("history", *fields):
         try:
-            found += [_FIGURES.decode(raw)] if raw is not None else []
+            figures += [_FIGURES.decode(raw)] if raw is not None else []
         except msgspec.DecodeError:
             continue
-    return found
+    return figures
 
 
 def figure_history(store: RunStore, span: Span) -> list[Figures]:
@@ -177,81 +180,81 @@ def figure_history(store: RunStore, span: Span) -> list[Figures]:
         return []
     if span == "run":
         hour = newest[0].minute // HOUR
-        fields = [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
+        fields = [f"h{number}" for number in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
     else:
         ticks = max(2, kept_settings(kept).game_clock().ticks(MINUTES[span]))
-        fields = [f"t{one}" for one in range(max(1, tick - min(ticks, KEPT_TICKS) + 1), tick + 1)]
+        fields = [f"t{number}" for number in range(max(1, tick - min(ticks, KEPT_TICKS) + 1), tick + 1)]
     return thinned(read_figures(store, fields))
 
 
 def newest_figures(store: RunStore, since: float) -> list[Figures]:
-    """Return the figures since an instant, oldest first: single ticks, before them whole hours of game time.
+    """Return the figures since an instant, oldest first: whole hours of game time, then single ticks.
 
-    Of an hour of which only a part is kept by tick, the other part is left out.
+    The hour in which the single ticks begin lacks its earlier ticks.
 
     Args:
         since: seconds since 1970; at most the newest `MOST_POINTS` hours are read.
     """
     tick = store.tick()
-    ticks = read_figures(store, [f"t{one}" for one in range(max(1, tick - KEPT_TICKS + 1), tick + 1)])
+    ticks = read_figures(store, [f"t{number}" for number in range(max(1, tick - KEPT_TICKS + 1), tick + 1)])
     if not ticks:
         return []
     hour = ticks[-1].minute // HOUR
-    hours = read_figures(store, [f"h{one}" for one in range(max(0, hour - MOST_POINTS + 1), hour + 1)])
-    points = [*(one for one in hours if one.tick < ticks[0].tick), *ticks]
-    return [one for one in points if one.at is not None and one.at > since]
+    hours = read_figures(store, [f"h{number}" for number in range(max(0, hour - MOST_POINTS + 1), hour + 1)])
+    points = [*(point for point in hours if point.tick < ticks[0].tick), *ticks]
+    return [point for point in points if point.at is not None and point.at > since]
 
 
 def ticks_since(store: RunStore, instant: float, most: int) -> int:
-    """Return how many of the newest ticks, at most `most`, came after an instant, in seconds since 1970."""
+    """Return how many of the newest ticks, at most `most`, followed an instant, in seconds since 1970."""
     tick = store.tick()
-    newest = read_figures(store, [f"t{one}" for one in range(max(1, tick - most + 1), tick + 1)])
-    return sum(one.at is not None and one.at > instant for one in newest)
+    newest = read_figures(store, [f"t{number}" for number in range(max(1, tick - most + 1), tick + 1)])
+    return sum(point.at is not None and point.at > instant for point in newest)
 
 
 def last_tick_before(store: RunStore, instant: float) -> int:
-    """Return the last tick before an instant, in seconds since 1970; 0: none is known.
+    """Return the last tick before an instant, in seconds since 1970; 0: unknown.
 
-    Ticks older than the newest `KEPT_TICKS` are known by the last one of each hour of game time.
+    Of ticks older than the newest `KEPT_TICKS`, the history has only the last one of each hour of game time.
     """
     return max((tick for tick, at in _real_times(store) if at < instant), default=0)
 
 
 def real_times(store: RunStore) -> tuple[float, float] | None:
-    """Return the first and the last known real time of a run's ticks, in seconds since 1970; None: none is known."""
+    """Return the first and the last known real time of a run's ticks, in seconds since 1970; None: unknown."""
     times = [at for _, at in _real_times(store)]
     return (min(times), max(times)) if times else None
 
 
 def real_times_at(store: RunStore, ticks: Mapping[int, int]) -> dict[int, float]:
-    """Return the real time of ticks, in seconds since 1970; of one that is kept by hour only, that of the hour's end.
+    """Return the real times of ticks, in seconds since 1970; if only an hour's figures remain, the end of the hour.
 
     Args:
-        ticks: the game time of each, in total minutes.
+        ticks: tick -> its game time in total minutes.
     """
-    exact = {one.tick: one.at for one in read_figures(store, (f"t{tick}" for tick in ticks))}
+    exact = {point.tick: point.at for point in read_figures(store, (f"t{tick}" for tick in ticks))}
     hours = {minute // HOUR for tick, minute in ticks.items() if tick not in exact}
-    ends = {one.minute // HOUR: one.at for one in read_figures(store, (f"h{hour}" for hour in sorted(hours)))}
-    found = {tick: exact.get(tick, ends.get(minute // HOUR)) for tick, minute in ticks.items()}
-    return {tick: at for tick, at in found.items() if at is not None}
+    ends = {point.minute // HOUR: point.at for point in read_figures(store, (f"h{hour}" for hour in sorted(hours)))}
+    times = {tick: exact.get(tick, ends.get(minute // HOUR)) for tick, minute in ticks.items()}
+    return {tick: at for tick, at in times.items() if at is not None}
 
 
 def _real_times(store: RunStore) -> list[tuple[int, float]]:
     tick = store.tick()
     newest = read_figures(store, [f"t{tick}"])
     hour = newest[0].minute // HOUR if newest else 0
-    fields = [f"t{one}" for one in range(max(1, tick - KEPT_TICKS + 1), tick + 1)]
-    fields += [f"h{one}" for one in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
-    return [(one.tick, one.at) for one in read_figures(store, fields) if one.at is not None]
+    fields = [f"t{number}" for number in range(max(1, tick - KEPT_TICKS + 1), tick + 1)]
+    fields += [f"h{number}" for number in range(max(0, hour - KEPT_HOURS + 1), hour + 1)]
+    return [(point.tick, point.at) for point in read_figures(store, fields) if point.at is not None]
 
 
 def thinned(points: Sequence[Figures]) -> list[Figures]:
     """Join neighbouring points, the same number in each, until at most `MOST_POINTS` remain."""
     width = -(-len(points) // MOST_POINTS)
-    found: list[Figures] = []
+    joined_points: list[Figures] = []
     for at, point in enumerate(points):
         if at % width:
-            found[-1] = joined(found[-1], point)
+            joined_points[-1] = joined(joined_points[-1], point)
         else:
-            found.append(point)
-    return found
+            joined_points.append(point)
+    return joined_points

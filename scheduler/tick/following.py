@@ -1,10 +1,10 @@
-"""The inputs of a fork's boundaries: its source's, as long as the two runs are equal.
+"""Give a fork's boundaries the inputs of its source as long as the two runs are equal.
 
-Each boundary is given what the source's boundary was given, from the source's line: results, late answers, final usage,
-times of answers, and operators' requests. No worker is asked and nothing is spent; admission's view counts what the
-source's jobs used. The digests are compared at every tick. Up to the fork's tick they must be equal. From the first
-difference after it on, the fork's jobs go to workers, with their outcomes in the source: a worker takes one over if the
-job's inputs are the same (`cogitate.scheduler.tick.source_outcomes`).
+Each boundary gets the input of the source's boundary from the source's line: results, late answers, final usage, times
+of answers, and operators' requests. No worker runs and nothing is spent; admission's view counts the usage of the
+source's jobs. The digests are compared at every tick. Up to the fork's tick they must be equal. From the first
+difference after it on, the fork's jobs go to workers, together with their outcomes in the source: a worker reuses an
+outcome if the job's inputs are the same (`cogitate.scheduler.tick.source_outcomes`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from cogitate.scheduler.ledger.streams import chunked
 from cogitate.scheduler.tick.pace import Pace
 from cogitate.scheduler.tick.source_outcomes import LaterOutcomes, due_job, ends_of, late_answer, usage_of
 
-BY = "fork"  # the operator that a fork's changes name
-LOOKS_EVERY = 64  # ticks between two looks at what the ledger shows: commits, and requests to the fork
-TOGETHER = 16  # ticks that are committed in one step, as long as nothing but the source decides what follows
+BY = "fork"  # the operator's name in a fork's changes
+LOOKS_EVERY = 64  # ticks after which the host checks the ledger for the replies to commits and for requests to the fork
+TOGETHER = 16  # ticks that one step commits while only the source determines the next boundary
 
 log = structlog.get_logger()
 
 
 class Following:
-    """The source that the boundaries of a fork follow; without effect in any other run.
+    """Follows the source of a fork; has no effect in any other run.
 
     Args:
-        await_workers: waits until the workers are there that the run needs once it repeats no more.
+        await_workers: waits for the workers that the run needs once it no longer repeats its source.
     """
 
     def __init__(
@@ -58,24 +58,24 @@ class Following:
 
     @property
     def repeats(self) -> bool:
-        """Return whether this run is a fork that still repeats its source, which takes no time of its pace."""
+        """Return whether this run is a fork that still repeats its source; repeated ticks ignore the pace."""
         return self._source is not None
 
     @property
     def together(self) -> int:
-        """Return how many ticks are committed in one step."""
+        """Return how many ticks one step commits."""
         return TOGETHER if self.repeats else 1
 
     @property
     def away(self) -> bool:
-        """Return whether the ledger counts as away at this tick: while the run repeats, as it was in the source."""
+        """Return whether the ledger counts as away at this tick; a repeated tick follows the source in this too."""
         return self._was_away if self.repeats else self._ledger.away
 
     def runs_ahead(self, tick: int, digest: str) -> bool:
-        """Return whether a boundary needs nothing from the ledger, so that commits may still be under way.
+        """Return whether a boundary needs nothing from the ledger, so commits may still be in flight.
 
         Args:
-            digest: of this run, after the tick before.
+            digest: of this run, after the previous tick.
         """
         if self._source is None or tick % LOOKS_EVERY == 0:
             return False
@@ -86,15 +86,15 @@ class Following:
         return not line.notes.answers and tick != origin.tick + 1
 
     def boundary(self, tick: int, digest: str, known: BoundaryInput | None) -> BoundaryInput | None:
-        """Return the source's input of a boundary; None: this run takes its own.
+        """Return the source's input for a boundary; None: this run collects its own.
 
         Args:
-            digest: of this run, after the tick before.
-            known: what the ledger showed with the last commit.
+            digest: of this run, after the previous tick.
+            known: input for the boundary from the last commit's reply.
 
         Raises:
-            LedgerError: when the fork differs from its source at a tick that it has to repeat.
-            JournalError: when the copy of the source's journal was changed.
+            LedgerError: if the fork differs from its source at a tick that it must repeat.
+            JournalError: if the copy of the source's journal was altered.
         """
         if self._source is None:
             return None
@@ -118,17 +118,17 @@ class Following:
         )
 
     def conditions_after(self, tick: int) -> Conditions | None:
-        """Return the settings and templates that begin to hold after a tick; None: those before it stay in force."""
+        """Return the settings and templates that begin after a tick; None: the earlier ones stay in force."""
         return self._origin.conditions_after(tick) if self._origin is not None and tick else None
 
     def begin(self, conditions: Conditions, tick: int, digest: str) -> None:
-        """Store the settings that hold after a tick, and leave the source if this fork itself changes them.
+        """Store the settings in force after a tick, and leave the source if this fork itself changes them.
 
         Args:
             digest: of this run, after the tick.
 
         Raises:
-            LedgerError: when the fork differs from its source by then.
+            LedgerError: if the fork already differs from its source.
         """
         kept = Write("HSET", "state", ("settings", msgspec.json.encode(conditions.settings)))
         origin, journal = self._source or (None, None)
@@ -149,10 +149,10 @@ class Following:
             self._pace.begin(tick)
 
     def _check(self, origin: Origin, journal: SourceJournal, tick: int, digest: str) -> None:
-        """Check that a tick has been repeated as it was.
+        """Check that a repeated tick equals the source's.
 
         Raises:
-            LedgerError: when it was not.
+            LedgerError: if it does not.
         """
         if digest != journal.digest(tick):
             raise LedgerError(
@@ -162,7 +162,7 @@ class Following:
             )
 
     def _leave(self, origin: Origin, journal: SourceJournal, tick: int, equal: int, *writes: Write) -> None:
-        """Continue without the source, and keep the outcomes of its later jobs for workers.
+        """Continue without the source, and store the outcomes of its later jobs for workers.
 
         Args:
             equal: the last tick after which the runs were equal.
@@ -176,23 +176,23 @@ class Following:
     def _controls(
         self, tick: int, line: ReadLine, origin: Origin, known: BoundaryInput | None
     ) -> list[ControlRequest | None]:
-        """Return the operators' requests: the source's, and after the fork's tick those to the fork."""
-        asked = [ControlRequest(one.id, one.control, one.by, one.reason) for one in line.notes.answers]
+        """Return the operators' requests: the source's and, after the fork's tick, those to the fork."""
+        expected = [ControlRequest(old.id, old.control, old.by, old.reason) for old in line.notes.answers]
         if tick == origin.tick + 1:
-            asked += _requests(origin)
-        if not asked and tick % LOOKS_EVERY:
+            expected += _requests(origin)
+        if not expected and tick % LOOKS_EVERY:
             return []
-        shown = known.controls if known is not None and not asked else self._look(tick)
-        there = {request.id for request in shown if request is not None}
-        while missing := [request for request in asked if request.id not in there]:
+        shown = known.controls if known is not None and not expected else self._look(tick)
+        listed = {request.id for request in shown if request is not None}
+        while missing := [request for request in expected if request.id not in listed]:
             first = tuple(msgspec.json.encode(request) for request in reversed(missing))
             self._ledger.carry_out(Write("LPUSH", "controls", first))
             shown = self._look(tick)
-            there = {request.id for request in shown if request is not None}
-        return list(shown if tick > origin.tick else shown[: len(asked)])
+            listed = {request.id for request in shown if request is not None}
+        return list(shown if tick > origin.tick else shown[: len(expected)])
 
     def _look(self, tick: int) -> Sequence[ControlRequest | None]:
-        """Return the requests that the ledger shows, as soon as it answers."""
+        """Return the requests in the ledger once it answers."""
         while (collected := self._ledger.collect(tick, self._apply)) is None:
             if self._ledger.outage is not None:
                 self._ledger.outage.settle()
@@ -200,19 +200,19 @@ class Following:
 
 
 def _requests(origin: Origin) -> list[ControlRequest]:
-    """Return the requests that a fork itself makes."""
+    """Return the requests among a fork's own changes."""
     return [ControlRequest(f"{BY}-{number}", change, BY) for number, change in enumerate(origin.requests)]
 
 
 def _offers(line: ReadLine) -> Iterator[bytes]:
-    """Yield the jobs and answers that came late, as the ledger shows them."""
+    """Yield alternating keys and late answers, in the form of the ledger's replies."""
     for ended, note in line.later_ends:
         yield ended.key.text().encode()
         yield msgspec.json.encode(late_answer(ended, note))
 
 
 def _corrections(line: ReadLine) -> Iterator[bytes]:
-    """Yield the jobs whose final usage became known, as the ledger shows them."""
-    for known in line.notes.corrected:
-        yield known.key.text().encode()
-        yield usage_of(known)
+    """Yield alternating keys and final usage, in the form of the ledger's replies."""
+    for correction in line.notes.corrected:
+        yield correction.key.text().encode()
+        yield usage_of(correction)

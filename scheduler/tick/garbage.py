@@ -1,12 +1,12 @@
-"""Full garbage collections of Python, moved from the ticks of a paced host to the time between them.
+"""Move Python's full garbage collections from the ticks of a paced host to the idle time between them.
 
-A full collection walks every container of the process: with ten thousand agents it takes a tenth of a second, and
+A full collection walks every container of the process. With ten thousand agents it takes a tenth of a second, and
 Python starts it at an arbitrary allocation. While a paced loop runs, Python's own full collections are postponed, and
-the loop collects in its idle time. Survivors are frozen, so that the next collection walks only new objects; now and
-then everything is thawed and walked, since frozen objects may have become garbage.
+the loop collects in its idle time. Survivors are frozen, so the next collection walks only new objects. At long
+intervals, everything is thawed and walked, because frozen objects may have become garbage.
 
-The collector belongs to the whole process: loops in several threads share these changes, the last one to end undoes
-them, and settings that the program has chosen for itself stay unchanged.
+The collector belongs to the whole process: loops in several threads share these changes, and the last one to end undoes
+them. Settings that the program has chosen itself stay unchanged.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-PUT_OFF = 50  # times as many collections of the middle generation come before an automatic full one
-WHOLE_AGAIN = 300.0  # seconds until everything is walked again, given idle time
-WHOLE_AT_LAST = 1200.0  # seconds until it is walked even without
-PYTHONS_OWN = 1000  # Python 3.12 freezes its immortal objects, some hundreds; a program that freezes, thousands
-MANY_YOUNG = 20_000  # objects of the younger generations; Python counts none of those that replaced older ones
-ROOM = 1.25  # idle time that a collection needs, as a multiple of the last one's duration
+PUT_OFF = 50  # factor for the number of middle collections before an automatic full one
+WHOLE_AGAIN = 300.0  # seconds until everything is walked again, if idle time allows
+WHOLE_AT_LAST = 1200.0  # seconds until everything is walked even without idle time
+PYTHONS_OWN = 1000  # Python 3.12 freezes some hundreds of immortal objects; a program that freezes has thousands
+MANY_YOUNG = 20_000  # objects of the younger generations; Python does not count those that replaced older ones
+ROOM = 1.25  # idle time that a collection needs, as a multiple of the last duration
 
 
 class FullCollections:
-    """The full collections of this process, made in idle time while one paced loop or more run."""
+    """Makes the full collections of this process in idle time while at least one paced loop runs."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        # A collection may find a loop that was dropped between its ticks, and end it while it collects.
+        # Reentrant, because a collection may finalise a loop that was dropped between its ticks, which calls `end`.
         self._lock = threading.RLock()
         self._loops = 0
         self._found: tuple[int, int, int] | None = None  # the program's own thresholds; None: nothing is changed
-        self._set: tuple[int, int, int] | None = None  # those in their place
+        self._set: tuple[int, int, int] | None = None  # the thresholds in their place
         self._freezes = False
-        self._new = 0.0  # seconds that a collection of what is new takes
+        self._new = 0.0  # seconds that a collection of new objects takes
         self._whole = 0.0  # seconds that a collection of everything takes
-        self._walked: float | None = None  # when everything was walked last; None: not yet
+        self._walked: float | None = None  # time of the last walk over everything; None: not yet
 
     def begin(self) -> None:
         """Postpone automatic full collections, unless the program controls them itself."""
@@ -65,9 +65,9 @@ class FullCollections:
             self._found = None
 
     def collect(self, left: float) -> None:
-        """Collect if there is garbage to expect, and time for it in the seconds that are left.
+        """Collect if garbage is likely and the seconds left suffice.
 
-        The first collection, and a long overdue one of everything, happen in any case.
+        The first collection, and a long overdue walk over everything, happen in any case.
         """
         if self._found is None or not self._lock.acquire(blocking=False):  # another loop collects
             return
@@ -88,11 +88,11 @@ class FullCollections:
 
     @property
     def needed(self) -> float:
-        """The idle seconds that a collection of what is new needs, as the last ones took."""
+        """Return the idle seconds that a collection of new objects needs, by the duration of the last ones."""
         return ROOM * self._new
 
     def _collected(self) -> float:
-        """Collect, freeze what survives, and return the seconds that took."""
+        """Collect, freeze the survivors, and return the duration in seconds."""
         began = self._clock()
         gc.collect()
         if self._freezes:
@@ -110,8 +110,8 @@ class FullCollections:
 def _count_young() -> int:
     """Return how many objects a tick's young collections would walk.
 
-    Python starts one when enough objects were made and not freed. A cache that is full frees one for each new one, so
-    what is new gathers uncounted.
+    Python starts a collection once enough more objects were made than freed. A full cache frees one object for each new
+    one, so new objects accumulate uncounted.
     """
     return len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1))
 

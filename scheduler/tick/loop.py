@@ -1,11 +1,11 @@
 """The loop that drives a run, tick by tick: boundary, the world's turn, commit.
 
-The body of a loop over the ticks is the world's turn. When it ends, the whole tick (ends, effects, observations,
-admissions, checkpoint) is committed in one step, and hints for the new jobs are published. A body ends when the next
-tick is asked for, or when the loop is left. A paced host continues while the commit is under way: its reply is read
-before the next boundary, which raises its error; a fork that repeats its source reads the replies to several commits
-together. A resumed loop first hands over again, marked `replayed`, the ticks since the last checkpoint; the world must
-do then what it did before.
+The body of a loop over the ticks is the world's turn. When it ends, the loop commits the whole tick (ends, effects,
+observations, admissions, checkpoint) in one step, and publishes hints for the new jobs. A body ends when the host asks
+for the next tick, or leaves the loop. A paced host continues while the commit is in flight: it reads the reply before
+the next boundary, which raises an error of the commit. A fork that repeats its source reads the replies to several
+commits together. A resumed loop first delivers the ticks since the last checkpoint again, marked `replayed`; the world
+must then repeat what it did.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit
 
 
 class _OpenTick(NamedTuple):
-    """The tick that is the world's turn."""
+    """The tick during the world's turn."""
 
     number: int
-    controls: Sequence[ControlRequest | None]  # operators' requests, applied when the turn ends
-    seconds: float  # of the host's own work on it so far
-    handling: BaseException | None  # the error being handled when the tick began
+    controls: Sequence[ControlRequest | None]  # operators' requests, which the end of the turn applies
+    seconds: float  # of the host's own work on the tick so far
+    handling: BaseException | None  # the error that was being handled when the tick began
 
 
 class RunLoop(RunEnd):
-    """Driver of one run, which takes each tick through its boundary, the world's turn and its commit.
+    """Drives one run: takes each tick through its boundary, the world's turn and its commit.
 
     All iterators share the ticks: a new `for` continues after the last tick. The loop cannot know that the body of its
     last tick has ended, because nothing requests another tick after `break`, a last `next` or the end of a `zip`. So
@@ -108,7 +108,7 @@ class RunLoop(RunEnd):
         self._terms_of = terms_of
         self._unreadable = UnreadableLog()
         self.pace = Pace(tick_rate, lambda: time.monotonic()) if tick_rate is not None else None
-        self._collections = collections if tick_rate is not None else None  # None: as Python does them
+        self._collections = collections if tick_rate is not None else None  # None: Python's own collections
         self.state.due.last = ticks
         self._source = Following(ledger, apply, self.pace, await_workers)
         self.collector = ResultCollector(
@@ -125,16 +125,16 @@ class RunLoop(RunEnd):
             repeats=lambda: self._source.repeats,
         )
         self._open: _OpenTick | None = None  # the tick whose body has not ended yet
-        self.failure = ""  # the error that ended this loop, and its tick; only its text, since an error holds frames
+        self.failure = ""  # text of the error that ended this loop, with its tick; not the error, which holds frames
         self._redelivers = redelivers
         self._posted = ""
-        self.ends: tuple[JobEnd, ...] = ()  # of the jobs that the newest tick has ended
-        self._ends: tuple[JobEnd, ...] = ()  # those of them that it decided after the world's turn
+        self.ends: tuple[JobEnd, ...] = ()  # ends of jobs in the newest tick
+        self._ends: tuple[JobEnd, ...] = ()  # those that the tick decided after the world's turn
         self.changing = threading.RLock()  # held while memories change, for readers in other threads
-        self._interrupted = threading.Event()  # no further tick is to begin
+        self._interrupted = threading.Event()  # set: no other tick begins
         self.ended = EndedJobs(ledger.run)
         self._watchers = watchers
-        # The seconds that each of the newest ticks cost the host, waiting and the world's turn excluded.
+        # The host's seconds for each of the newest ticks, without waiting and the world's turn.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)
 
         restored = self._restore()
@@ -157,18 +157,18 @@ class RunLoop(RunEnd):
 
     def _restore(self) -> Restored:
         restored = restore(self.ledger, self.state, self.engine.parts)
-        for one in self.state.left_out:
-            log.warning("memory.unreadable", run=self.ledger.run, owner=one.owner, number=one.number, why=one.why)
+        for entry in self.state.left_out:
+            log.warning("memory.unreadable", run=self.ledger.run, owner=entry.owner, number=entry.number, why=entry.why)
         return restored
 
     @property
     def tick(self) -> int:
-        """The last committed tick."""
+        """Return the last committed tick."""
         return self._committer.position.tick
 
     @property
     def repeats(self) -> bool:
-        """Whether this run is a fork that still repeats its source, which needs no worker."""
+        """Return whether this run is a fork that still repeats its source and so needs no worker."""
         return self._source.repeats
 
     @property
@@ -177,16 +177,16 @@ class RunLoop(RunEnd):
 
     @property
     def checkpoint_tick(self) -> int:
-        """The tick of the world's last checkpoint; 0: none."""
+        """Return the tick of the world's last checkpoint; 0: none."""
         return self._committer.position.checkpoint_tick
 
     # -- the ticks -----------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Tick]:
-        """Return the iterator of the ticks. A new `for` continues after the last tick.
+        """Return an iterator over the ticks. A new `for` continues after the last tick.
 
         Raises:
-            LedgerError: when an error has ended this loop, or it is closed.
+            LedgerError: if an error has ended this loop, or it is closed.
         """
         self.calls.check_process()
         if self._failed or self._closed:
@@ -215,7 +215,7 @@ class RunLoop(RunEnd):
                 self.collector.pause(self.tick + 1, lambda: self.stopping)
                 if self.pace is not None:
                     self.pace.begin(self.tick)  # do not catch up on missed ticks
-                self._committer.next = None  # it lacks operators' requests since then
+                self._committer.next = None  # it lacks operators' requests during the pause
                 if self.over:
                     break
             self._take_conditions()
@@ -242,7 +242,7 @@ class RunLoop(RunEnd):
     def _take_conditions(self) -> None:
         """Continue with other settings and templates if they change after the last committed tick.
 
-        The host reads its run back from the ledger, as if it resumed it with the new settings.
+        The host reads the run back from the ledger, like a host that resumes it with the new settings.
         """
         conditions = self._source.conditions_after(self.tick)
         if conditions is None or self._terms_of is None:
@@ -290,7 +290,7 @@ class RunLoop(RunEnd):
         """End a tick and send its commit, which is one step."""
         number, away = opened.number, self._source.away
         turn, checkpoint = self.calls.take()
-        controls = () if away else opened.controls  # the ledger shows them again once it is back
+        controls = () if away else opened.controls  # the ledger returns them again once it is back
         with self.changing:
             finished = self.engine.end(number, turn, controls, away=away)
         self.ended.note(finished)
@@ -303,7 +303,7 @@ class RunLoop(RunEnd):
         self._committer.send(finished, checkpoint, lag, host_us, self._posted, together=together)
 
     def _read_reply(self) -> None:
-        """Wait for the replies to all commits that have not been read; raise the first error."""
+        """Wait for all unread replies to commits; raise the first error."""
         while committed := self._committer.read_reply():
             for finished in committed:
                 for watch in self._watchers:
@@ -311,7 +311,7 @@ class RunLoop(RunEnd):
 
     @property
     def unexported(self) -> bool:
-        """Return whether lines of the journal that were to be removed could not be exported."""
+        """Return whether trimming waits because lines of the journal could not be exported."""
         return self._trimmer is not None and self._trimmer.unexported
 
     def _trim(self) -> None:
@@ -323,21 +323,21 @@ class RunLoop(RunEnd):
 
     @property
     def body_failed(self) -> bool:
-        """Whether an error from the body of the open tick is being handled now."""
+        """Return whether an error from the body of the open tick is being handled now."""
         return self._open is not None and sys.exception() not in (None, self._open.handling)
 
     def commit(self, posted: str = "") -> None:
-        """Commit the tick that is open now, not only when the next one is asked for.
+        """Commit the open tick now, before the host asks for the next one.
 
         Args:
-            posted: digest of the message in which the host reported its turn, kept with the tick. The answer to the
+            posted: digest of the message in which the host reported its turn, stored with the tick. The answer to the
                 message confirms the commit, so the reply is read here.
 
         Raises:
-            Fenced, LedgerUnavailable: when it, or the tick before it, cannot be committed; that ends the loop.
+            Fenced, LedgerUnavailable: if it, or the previous tick, cannot be committed; that ends the loop.
         """
         self.calls.check_process()
-        self.calls.is_open, self._posted = False, posted  # also of a tick handed over again, committed already
+        self.calls.is_open, self._posted = False, posted  # also for a replayed tick, which is already committed
         with ExitStack() as undo:
             undo.callback(self.abandon)
             self._commit()
@@ -348,11 +348,12 @@ class RunLoop(RunEnd):
     def finish(self) -> None:
         """Commit the open tick, whose body has ended, and record that this host has left the run.
 
-        The run can be resumed, unless that was its last tick. After an error of the loop itself this is `abandon`.
+        The run can be resumed, unless this was its last tick. After an error of the loop itself, this does
+        the same as `abandon`.
 
         Raises:
-            Fenced, LedgerUnavailable: as when a tick is committed.
-            LedgerError: when it is called while the loop itself is at work, as by the handler of a signal.
+            Fenced, LedgerUnavailable: as in a commit.
+            LedgerError: if it is called while the loop runs a step, for instance by a signal handler.
         """
         self.calls.check_process()
         if inspect.getgeneratorstate(self._steps) == inspect.GEN_RUNNING:
@@ -370,9 +371,9 @@ class RunLoop(RunEnd):
         self._steps.close()
 
     def abandon(self) -> None:
-        """Leave after an error: the tick that is open never happened.
+        """Leave after an error, and discard the open tick.
 
-        Only a ledger that answers soon learns that this host has left; nothing is raised.
+        Only a ledger that answers soon learns that this host has left. No error is raised.
         """
         if self._left or self.calls.forked:
             return
@@ -380,7 +381,7 @@ class RunLoop(RunEnd):
         if error is not None and (self._open is None or error is not self._open.handling):
             self.failure = f" in tick {self.tick + 1} ({type(error).__name__}: {quoted(str(error))})"
         self._left, self._closed, self._open, self.calls.is_open = True, True, None, False
-        with suppress(ValueError):  # it is running a step, and what interrupted that ends it
+        with suppress(ValueError):  # the generator is running a step; the interrupting error ends it
             self._steps.close()
         let_go(self.ledger, self._status, self._committer.take_reply())
 

@@ -1,8 +1,8 @@
 """Read a run back from the ledger into a host's memory.
 
-Each tick seals every stream that changed, and facts and owners when they changed. Keys under the run's prefix:
+Each tick seals the streams, facts and owners that it changes. Keys under the run's prefix:
     seals  hash  owner -> seal of its stream (`cogitate.memory.seal`); ":facts" and ":owners" -> hash of these
-    state  hash  sealed: the tick up to which the seals are kept
+    state  hash  sealed: the last sealed tick
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ log = structlog.get_logger()
 
 
 class Restored(NamedTuple):
-    """The position of a run: its last committed tick, and what that left behind."""
+    """The position of a run after its last committed tick."""
 
     tick: int
     digest: str
@@ -104,27 +104,32 @@ def _text(value: bytes | None) -> str:
 
 
 class Seals:
-    """The seals that this host believes the ledger holds."""
+    """Seals the state of a run, and checks it against the seals in the ledger."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, str] = {}
+        self._kept: dict[str, str] = {}  # the seals that the ledger should hold
 
     def take_writes(self, state: RunState, changed: Iterable[Stream], tick: int, *, run_changed: bool) -> list[Write]:
-        """Return the commands that seal the state after a tick."""
-        found = {stream.owner: stream.seal() for stream in changed}
-        if run_changed or FACTS not in self._kept:  # owners come only with a change of the run
-            found |= {o: stream.seal() for o, stream in state.streams.items() if o not in self._kept and o not in found}
-            found |= {FACTS: _seal_of_facts(state), OWNERS: _seal_of_owners(state)}
-        values: list[Value] = [part for item in found.items() if self._kept.get(item[0]) != item[1] for part in item]
-        self._kept |= found
+        """Return the commands that seal the state after a tick.
+
+        Args:
+            changed: the streams that may have changed.
+            run_changed: whether facts or owners may have changed.
+        """
+        seals = {stream.owner: stream.seal() for stream in changed}
+        if run_changed or FACTS not in self._kept:  # new owners imply `run_changed`
+            seals |= {o: stream.seal() for o, stream in state.streams.items() if o not in self._kept and o not in seals}
+            seals |= {FACTS: _seal_of_facts(state), OWNERS: _seal_of_owners(state)}
+        values: list[Value] = [part for item in seals.items() if self._kept.get(item[0]) != item[1] for part in item]
+        self._kept |= seals
         return [*chunked("HSET", "seals", values, 2), Write("HSET", "state", ("sealed", tick))]
 
     def check(self, store: RunStore, state: RunState, tick: int) -> None:
-        """Check the state that was read back, before anything is left out of it.
+        """Check the restored state, before unreadable entries are left out of it.
 
         Raises:
-            RunAltered: when it is not what the run's host wrote.
-            JournalError: when there are no seals of it, and the journal cannot be read either.
+            RunAltered: if it differs from what the run's host wrote.
+            JournalError: if it has no seals and the journal cannot be read.
         """
         sealed = store.field("state", "sealed")
         if sealed != b"%d" % tick or not store.client.exists(store.key("seals")):
@@ -167,4 +172,4 @@ def _unlike_journal(store: RunStore, state: RunState, tick: int) -> Iterator[str
     if state.profiles != totals.profiles:
         yield "owners"
     for owner in sorted(state.streams.keys() & streams.keys()):
-        yield from (f"{owner}: {found}" for found in differences(state.streams[owner], streams[owner]))
+        yield from (f"{owner}: {fault}" for fault in differences(state.streams[owner], streams[owner]))

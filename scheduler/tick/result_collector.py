@@ -1,14 +1,14 @@
-"""Waiting for results in real time: leases of attempts, and hints that are repeated.
+"""Wait for results in real time, expire leases of attempts, and repeat hints.
 
-Hints are repeated without limit while their job is open and unclaimed, but ever more rarely; the publisher leaves out
-those that still wait in the broker.
+The host repeats the hint of an open, unclaimed job without limit, but at growing intervals; the publisher skips hints
+that still wait in the broker.
 
-Only the host expires a lease: after it has seen the same token and the same heartbeat of that worker for `lease`
-seconds of its monotonic clock. A resumed host starts every lease anew. No TTL, no wall clock and no clock of Redis
-decides anything. While the ledger is away, workers cannot send heartbeats, so leases do not run out.
+Only the host expires a lease: after it has seen the same token and the same heartbeat of its worker for `lease` seconds
+of its monotonic clock. A resumed host starts every lease anew. No TTL, wall clock or clock of Redis decides anything.
+While the ledger is away, workers cannot send heartbeats, so leases do not expire.
 
 There may be no workers. After a boundary has waited its full time without any activity (a claim, a heartbeat, a
-result), later boundaries do not wait until there is some.
+result), later boundaries do not wait until they see some.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ log = structlog.get_logger()
 Publish = Callable[[Sequence[Job]], int]
 
 ASKED_AGAIN = 1.0  # seconds after which a paused host checks whether it still holds its run, or must stop
-MOST_INTERVALS = 16  # hint intervals between two hints of one job, at most
-LOOKS_A_LEASE = 4  # looks without a heartbeat, at the least, before a lease expires
+MOST_INTERVALS = 16  # most hint intervals between two hints of one job
+LOOKS_A_LEASE = 4  # fewest readings without a new heartbeat before a lease expires
 
 
 class Leases:
-    """The leases of running attempts, as the host sees their heartbeats.
+    """The leases of running attempts, measured by the heartbeats that the host reads.
 
-    Between two looks at most a part of a lease goes by: in a longer gap the host was blind, and the workers may have
-    been unable to beat, as while the server stalls.
+    Between two readings, at most a part of a lease counts: during a longer gap the host saw nothing, and workers may
+    have been unable to send heartbeats, for instance while the server stalled.
     """
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
-        self._time = 0.0  # that has gone by
+        self._time = 0.0  # seconds that count so far
         self._looked: float | None = None
         self._seen: dict[str, tuple[int, float]] = {}  # token -> (heartbeat, since)
 
     def watch(self, collected: Collected, now: float) -> list[str]:
-        """Note tokens and heartbeats, and return the tokens whose lease has run out at `now`."""
+        """Note tokens and heartbeats, and return the tokens whose lease has expired at `now`."""
         if self._looked is not None:
             self._time += min(now - self._looked, self._lease / LOOKS_A_LEASE)
         self._looked, now = now, self._time
@@ -69,19 +69,19 @@ class Leases:
 
 
 class Hints:
-    """The times at which each unclaimed job's hint is repeated: after 1, 2, 4, … up to `MOST_INTERVALS` intervals."""
+    """The schedule of repeated hints for unclaimed jobs: after 1, 2, 4, … up to `MOST_INTERVALS` intervals."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
-        self._next: dict[JobKey, tuple[float, int]] = {}  # when to repeat, and how many intervals after that
+        self._next: dict[JobKey, tuple[float, int]] = {}  # time of the next hint, and the intervals after it
 
     def published(self, keys: Iterable[JobKey], now: float) -> None:
-        """Note that hints of these jobs were published for the first time."""
+        """Note the first hints of these jobs."""
         for key in keys:
             self._next[key] = (now + self._interval, 2)
 
     def repeat(self, unclaimed: Sequence[JobKey], now: float) -> list[JobKey]:
-        """Return the unclaimed jobs whose hint is to be repeated now, and forget all others."""
+        """Return the unclaimed jobs whose hints are due again, and forget all other jobs."""
         again, kept = [], {}
         for key in unclaimed:
             at, intervals = self._next.get(key, (now, 1))
@@ -94,7 +94,7 @@ class Hints:
 
 
 class WorkerActivity:
-    """Claims, heartbeats and results, which show that there are workers to wait for."""
+    """Watches claims, heartbeats and results, which show that there are workers to wait for."""
 
     def __init__(self) -> None:
         self._seen: frozenset[object] = frozenset()
@@ -109,15 +109,15 @@ class WorkerActivity:
 
 
 class ResultCollector:
-    """The collector of results for boundaries, which waits for them as long as allowed.
+    """Collects results for boundaries, and waits for them as long as allowed.
 
     Args:
-        workers_left: whether a worker of this host lives or will be restarted; otherwise the host waits for other
+        workers_left: returns whether a worker of this host lives or will be restarted; if not, the host waits for other
             workers no longer than a lease. None: unknown.
         pace: of the host; None: its ticks have no real duration.
-        awaited: returns the jobs that ended late and count as slow until their answers come.
+        awaited: returns the jobs that ended late and count as slow until their answers arrive.
         needs_worker: returns whether an open job still needs a worker.
-        repeats: returns whether this is a fork that repeats its source, so that no hint is published for its new jobs.
+        repeats: returns whether this is a fork that repeats its source, whose new jobs need no hints.
     """
 
     def __init__(
@@ -141,25 +141,25 @@ class ResultCollector:
         self._apply: Apply = apply
         self._wait = wait
         self._lease = lease
-        self._interval = min(hint_interval, lease / LOOKS_A_LEASE)  # seconds between two looks, at most
+        self._interval = min(hint_interval, lease / LOOKS_A_LEASE)  # most seconds between two readings
         self._workers_left = workers_left
         self._needs_worker = needs_worker
         self._repeats = repeats
         self._holds_back = pace is not None and wait == 0
-        self._held_back: list[Job] = []  # no hint was published for them yet
+        self._held_back: list[Job] = []  # jobs without a hint so far
         self._clock = clock
         self._leases = Leases(lease)
         self._life = WorkerActivity()
         self._times = ModelTimes(lease=lease, interval=hint_interval, pace=pace, awaited=awaited)
         self._hints = Hints(hint_interval)
-        self._looked = -math.inf if repeats() else clock()  # jobs that a fork opens as it parts have no hint yet
-        self.interrupted = False  # set by another thread: wait no longer, since the tick is no longer needed
+        self._looked = -math.inf if repeats() else clock()  # when a fork parts, its open jobs have no hint yet
+        self.interrupted = False  # set by another thread: stop waiting, because the tick is no longer needed
 
     def to_hint(self, opened: Sequence[Job], tick: int) -> list[Job]:
-        """Return the jobs whose hints are to be published with a tick that has opened some.
+        """Return the jobs to hint with a tick that has opened some.
 
-        Those of jobs that ask no model wait for the next tick: a paced host with idle time has made their heuristics
-        by then, and its workers have more time for models.
+        Hints of jobs that ask no model wait for the next tick: by then, a paced host with idle time has computed their
+        heuristics, and workers have more time for models.
         """
         if self._repeats():
             return []
@@ -169,15 +169,20 @@ class ResultCollector:
         return hinted + [job for job in opened if job.key not in held_back]
 
     def hint(self, jobs: Sequence[Job]) -> None:
-        """Publish messages for jobs that were just admitted."""
+        """Publish hints for jobs that have just been admitted."""
         self._publish(jobs)
         self._hints.published((job.key for job in jobs), self._clock())
 
     def gather(self, tick: int, known: BoundaryInput | None, jobs: Mapping[JobKey, OpenJob]) -> BoundaryInput:
-        """Return the input of the boundary of `tick`: all due results, or those that came within the wait."""
+        """Return the input of the boundary of `tick`: all due results, or those that arrived within the wait.
+
+        Args:
+            known: the input from the last commit's reply, if any.
+            jobs: the open jobs.
+        """
         began, lost = self._clock(), self._ledger.lost
         stale = self._apply == "ready" or began - self._looked >= self._interval
-        last = self._wait == 0 or self._deserted()  # nothing that arrives after this is seen
+        last = self._wait == 0 or self._deserted()  # the boundary will not wait, so this reading is its last
         look = known is None or stale or (last and _has_open(known))
         shown = self._look(tick, jobs) if look else known
         while shown is not None and _has_open(shown) and not (self._deserted() or self.interrupted):
@@ -189,7 +194,7 @@ class ResultCollector:
             waited = self._clock() - now
             self._life.silence += waited
             known, shown = shown, self._look(tick, jobs)
-        if shown is None:  # the ledger is away: use what it showed last, and call the rest late
+        if shown is None:  # the ledger is away: use its last reply; all other jobs are late
             shown = known if known is not None else BoundaryInput(_unseen(tick, jobs))
         return self._times.told(tick, shown._replace(rows=[row for row in shown.rows if row.key in jobs]))
 
@@ -207,7 +212,7 @@ class ResultCollector:
         return self._life.silence >= (min(self._wait, self._lease) if abandoned else self._wait) > 0
 
     def _look(self, tick: int, jobs: Mapping[JobKey, OpenJob]) -> BoundaryInput | None:
-        """Ask the ledger once, expire leases and repeat hints; return None while the ledger is away."""
+        """Read the ledger once, expire leases and repeat hints; return None while the ledger is away."""
         collected = self._ledger.collect(tick, self._apply)
         if collected is None:
             self._times.missed(tick)
@@ -237,7 +242,7 @@ class ResultCollector:
 
 
 def _unseen(tick: int, jobs: Mapping[JobKey, OpenJob]) -> list[DueJob]:
-    """Return the jobs that are due by the knowledge of a host that cannot ask the ledger."""
+    """Return the due jobs from the host's own knowledge, while the ledger is away."""
     due = sorted(key for key, item in jobs.items() if item.job.due <= tick)
     return [DueJob(key, "open" if jobs[key].admitted else "held", None, 0) for key in due]
 

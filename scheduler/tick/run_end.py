@@ -1,4 +1,4 @@
-"""How a run ends for its host: at its last tick, or because the host leaves it to be resumed."""
+"""The end of a run for its host: at its last tick, or because the host leaves a run that another may resume."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from cogitate.scheduler.tick.world_calls import WorldCalls
 
 log = structlog.get_logger()
 
-SAID_SOON = 2.0  # seconds that a failing host may take to inform its ledger
+SAID_SOON = 2.0  # seconds for which a failing host tries to inform its ledger
 
 
 class RunEnd(ABC):
-    """The part of a loop that decides whether a further tick comes."""
+    """The part of a loop that decides whether another tick follows."""
 
     state: RunState
     calls: WorldCalls
     collector: ResultCollector
-    stopping = False  # the present tick is the last one of this host
+    stopping = False  # whether the present tick is the last one of this host
     _closed = False
-    _left = False  # the ledger knows how this host left the run
-    _interrupted: threading.Event  # no further tick is to begin
+    _left = False  # whether the ledger knows how this host left the run
+    _interrupted: threading.Event  # set: no other tick begins
 
     @property
     @abstractmethod
     def tick(self) -> int:
-        """The last committed tick."""
+        """Return the last committed tick."""
 
     def stop(self) -> None:
-        """Leave the run after the present tick, to be resumed; workers stop claiming its jobs."""
+        """Leave the run after the present tick; a host may resume it, and workers stop claiming its jobs."""
         self.calls.check_process()
         self.stopping = True
 
     def interrupt(self) -> None:
-        """End another thread's wait for the next tick, and leave the run; a tick that has not begun does not begin."""
+        """End another thread's wait for the next tick, and leave the run without beginning that tick."""
         self.stopping = self.collector.interrupted = True
         self._interrupted.set()
 
     @property
     def over(self) -> bool:
-        """Return whether no further tick comes: the last has, this host has left the run, or an operator ended it."""
+        """Return whether no tick follows: the last one has passed, this host has left, or an operator ended the run."""
         return self._closed or self._left or self.stopping or self.done
 
     @property
@@ -60,7 +60,7 @@ class RunEnd(ABC):
 
     @property
     def _status(self) -> Literal["finished", "stopped", "cancelled"]:
-        """Return the status in which this host leaves the run now."""
+        """Return the status of the run if this host leaves it now."""
         if self.state.steering.mode == "cancelled":
             return "cancelled"
         return "finished" if self._at_end else "stopped"
@@ -73,21 +73,21 @@ class RunEnd(ABC):
 def let_go(
     ledger: HostLedger, status: Literal["finished", "stopped", "cancelled"], sent: Future[Any] | None = None
 ) -> None:
-    """Tell the ledger how a host that meets an error leaves its run, if it answers soon; raise nothing.
+    """Record in the ledger how a host leaves its run after an error, if the ledger answers soon; raise nothing.
 
     Args:
-        sent: the reply to a commit that is under way, which comes first.
+        sent: the reply to a commit in flight, which comes first.
     """
 
-    def say() -> None:
+    def record() -> None:
         if sent is not None:
-            with suppress(Exception):  # there is an error already: this one would hide it
+            with suppress(Exception):  # this error would hide the first one
                 sent.result()
         try:
             ledger.let_go(status)
         except (RedisError, LedgerError, OSError) as error:  # as above
             log.info("run.left_unsaid", run=ledger.run, error=f"{type(error).__name__}: {error}"[:200])
 
-    saying = threading.Thread(target=say, name="leaving", daemon=True)
-    saying.start()
-    saying.join(SAID_SOON)
+    leaving = threading.Thread(target=record, name="leaving", daemon=True)
+    leaving.start()
+    leaving.join(SAID_SOON)

@@ -1,9 +1,9 @@
-"""The outcomes of jobs in the source of a fork: as input of its boundaries, and as stored once the runs part.
+"""The outcomes of jobs in the source of a fork: as inputs of its boundaries, and in the ledger once the runs part.
 
-While the runs are equal, each job ends as it did. When they part, jobs that are open have read what they read in the
-source, so their results are staged at once. Later jobs go to workers, with their outcomes in the source: a worker
-takes one over if the job's inputs are the same, and asks a model otherwise. A job that ended late there ends late
-again; the answer that it had then is offered at the tick at which it came.
+While the runs are equal, each job ends as in the source. When they part, open jobs have read the same data as in the
+source, so their results are staged at once. Later jobs go to workers, together with their outcomes in the source: a
+worker reuses an outcome if the job's inputs are the same, and asks a model otherwise. A job that ended late in the
+source ends late again; its late answer is offered at the same tick as in the source.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _STATES: Mapping[Reason, JobState] = {
     "dead": "dead",
     "denied": "held",
     "too_slow": "held",
-    "cancelled": "held",  # what replaces a cancelled job
+    "cancelled": "held",  # the heuristic job that replaces a cancelled one
 }
 
 
 def due_job(ended: Ended, note: EndNote) -> DueJob:
-    """Return a job that is due as its source's host saw it, except that nothing is spent."""
+    """Return the row of a due job from the source's journal, with nothing spent."""
     state = _STATES.get(ended.reason, "staged")
-    failure = "" if ended.end == "stale" else note.failure  # of a stale one it is the precondition
+    failure = "" if ended.end == "stale" else note.failure  # the failure of a stale end is a precondition
     result = None
     if state == "staged":
         result = msgspec.structs.replace(result_of(ended, note), reason=ended.reason, failure=failure)
@@ -43,50 +43,50 @@ def due_job(ended: Ended, note: EndNote) -> DueJob:
 
 
 def result_of(ended: Ended, note: EndNote) -> Result:
-    """Return the result of a job, or the answer that came after its end, without what it cost."""
-    told = {name: getattr(note, name) for name in OF_RESULT}
-    told |= {
+    """Return the result of a job, or its late answer, without its cost."""
+    fields = {name: getattr(note, name) for name in OF_RESULT}
+    fields |= {
         "saved": note.usage != Cost(),
         "tries": (),
         "worker": "",
         "source": "cached" if note.source == "llm" else note.source,
     }
-    return Result(effects=ended.effects, **told)
+    return Result(effects=ended.effects, **fields)
 
 
 def late_answer(ended: Ended, note: EndNote) -> Result:
-    """Return an answer that came after its job's end."""
+    """Return an answer that arrived after its job's end."""
     return msgspec.structs.replace(result_of(ended, note), failure="")
 
 
 def usage_of(known: Correction) -> bytes:
-    """Return the final usage of an ended job, as the ledger keeps it."""
+    """Return the final usage of an ended job, in the form that the ledger stores."""
     usage = msgspec.structs.astuple(known.usage)
-    told = {"usage": usage, "saved": True, "at": known.at, "kept": known.kept, "inputs": known.inputs}
-    return msgspec.json.encode(told)
+    fields = {"usage": usage, "saved": True, "at": known.at, "kept": known.kept, "inputs": known.inputs}
+    return msgspec.json.encode(fields)
 
 
 def ends_of(line: ReadLine) -> Iterator[tuple[Ended, EndNote]]:
-    """Yield the jobs that were due at a tick, without those cancelled by an operator or because an owner leaves."""
+    """Yield the jobs that were due at a tick, without cancelled ones."""
     for ended, note in zip(line.core.ended, line.notes.ended, strict=True):
         if ended.end != "cancelled":
             yield ended, note
 
 
 class LaterOutcomes:
-    """The outcomes of the source's jobs after the last tick at which a fork repeats it.
+    """The outcomes of the source's jobs after the last tick that a fork repeats.
 
     Args:
-        parted: that tick.
-        equal: the last tick after which the runs were equal; jobs of a later one may read what differs.
+        parted: this tick.
+        equal: the last tick after which the runs were equal; jobs of later ticks may read different data.
     """
 
     def __init__(self, journal: SourceJournal, parted: int, equal: int) -> None:
         self._equal = equal
-        self._open: dict[JobKey, DueJob] = {}  # that were open at the tick `parted`, and have read the same
+        self._open: dict[JobKey, DueJob] = {}  # jobs that were open at the tick `parted` and have read the same data
         self._results: dict[JobKey, Result] = {}  # of later jobs whose inputs are known
-        self._late: set[JobKey] = set()  # jobs that ended late after that tick
-        self._offers: dict[JobKey, Result] = {}  # answers to jobs that had ended by that tick
+        self._late: set[JobKey] = set()  # jobs that ended late after the tick `parted`
+        self._offers: dict[JobKey, Result] = {}  # late answers to jobs that ended up to the tick `parted`
         self._corrections: dict[JobKey, Correction] = {}  # likewise: their usage
         for tick in range(parted + 1, journal.last + 1):
             if (line := journal.line(tick)) is not None:
@@ -118,20 +118,20 @@ class LaterOutcomes:
         elif result.inputs:
             self._results[due.key] = result
 
-    def _keep_late(self, key: JobKey, **told: Any) -> None:
-        """Keep what has become known of a job after its end."""
-        result = Result(**{"effects": (), "source": "none"} | told | {"reason": "late"})
+    def _keep_late(self, key: JobKey, **fields: Any) -> None:
+        """Store what became known about a job after its late end."""
+        result = Result(**{"effects": (), "source": "none"} | fields | {"reason": "late"})
         self._keep(DueJob(key, "staged", None, 0), result)
 
     def fields(self) -> list[Value]:
-        """Return the outcomes for workers: key of a job, its result, …"""
-        found: list[Value] = []
+        """Return the outcomes for workers as alternating job keys and results."""
+        fields: list[Value] = []
         for key, result in sorted(self._results.items()):
-            found += (key.text(), msgspec.json.encode(result))
-        return found
+            fields += (key.text(), msgspec.json.encode(result))
+        return fields
 
     def writes(self, store: RunStore) -> list[Write]:
-        """Return the commands that stage the results of open jobs, and keep what will become known of ended ones.
+        """Return the commands that stage the results of open jobs, and store late answers and usage of ended ones.
 
         Args:
             store: of the fork.
@@ -139,10 +139,10 @@ class LaterOutcomes:
         writes: list[Write] = []
         waiting = {field.decode(): int(count) for field, count in store.mapping("waiting").items()}
         for text, (state, claims, due) in store.open_jobs("state", "claims", "due").items():
-            there = self._open.get(JobKey.parse(text))
-            if there is None or (state, claims) != (b"open", b"0"):
+            outcome = self._open.get(JobKey.parse(text))
+            if outcome is None or (state, claims) != (b"open", b"0"):
                 continue
-            staged = ("state", "staged", "result", msgspec.json.encode(there.result), "arrival", there.arrival)
+            staged = ("state", "staged", "result", msgspec.json.encode(outcome.result), "arrival", outcome.arrival)
             writes += [Write("HSET", f"job:{text}", staged), Write("SREM", "unclaimed", (text,))]
             writes.append(Write("SADD", "staged", (text,)))
             waiting[due.decode()] -= 1

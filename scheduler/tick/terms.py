@@ -1,4 +1,4 @@
-"""What a host derives from the settings of its run, at the start and when they change during the run."""
+"""The values that a host derives from its run's settings, at the start and when they change during the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Terms(NamedTuple):
     rules: Rules
     view: BudgetView
     routing: Routing
-    facts: Callable[[Facts], Facts]  # the run's constants, given those before
+    facts: Callable[[Facts], Facts]  # returns the run's new constants, given the old ones
 
 
 TermsOf = Callable[[Conditions], Terms]

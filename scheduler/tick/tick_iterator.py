@@ -1,6 +1,6 @@
-"""The ticks of a loop as its host gets them: one iterator at a time has its tick, so that no body loses it to another.
+"""Hand out the ticks of a loop to one iterator at a time, so no body loses its tick to another.
 
-A resumed world first gets the ticks since its last checkpoint again, and must do what it did before.
+A resumed world first gets the ticks since its last checkpoint again, and must repeat what it did.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from cogitate.scheduler.tick.world_calls import WorldCalls
 
 
 class Tick(NamedTuple):
-    """One tick as the world sees it."""
+    """One tick, in the form that the world gets."""
 
     number: int
     minute: int  # game time, total minutes
     applied: tuple[Change, ...]
-    replayed: bool  # handed over again on resume: already committed
-    ended: tuple[JobEnd, ...] = ()  # jobs that have ended since the last tick was handed over
+    replayed: bool  # True: already committed, and delivered again on resume
+    ended: tuple[JobEnd, ...] = ()  # jobs that have ended since the last delivered tick
 
 
 class OneDriver:
-    """The rule that hands out a loop's ticks to one iterator at a time; another continues once that is gone.
+    """Hands out a loop's ticks to one iterator at a time; another may continue once that one is gone.
 
     Args:
-        open_tick: returns the name of the tick whose body has not ended; "" without one.
+        open_tick: returns the name of the tick whose body has not ended; "" if there is none.
     """
 
     def __init__(self, ticks: Generator[Tick, None, None], open_tick: Callable[[], str]) -> None:
         self._ticks = ticks
         self._open_tick = open_tick
         self._driver: weakref.ref[_Iterator] | None = None
-        self._newest: Tick | None = None  # as its body knows it
-        self._unseen: Tick | None = None  # its boundary has passed within a body that does not know it yet
+        self._newest: Tick | None = None  # the newest tick that a body has received
+        self._unseen: Tick | None = None  # a later tick whose boundary passed within this body
 
     def __iter__(self) -> Iterator[Tick]:
         return _Iterator(self)
@@ -52,7 +52,7 @@ class OneDriver:
         """Return the next tick.
 
         Raises:
-            UsageError: while another iterator's tick is open, or the loop itself is at work.
+            UsageError: while another iterator's tick is open, or the loop runs a step.
         """
         self._check_idle()
         driver = self._driver() if self._driver is not None else None
@@ -66,10 +66,10 @@ class OneDriver:
         return self.seen()
 
     def advance(self) -> Tick | None:
-        """Return the next tick, in which the body of the open one continues; None after the last.
+        """Return the next tick, in which the body of the open tick continues; None after the last.
 
         Raises:
-            UsageError: while the loop itself is at work.
+            UsageError: while the loop runs a step.
         """
         self._check_idle()
         tick = next(self._ticks, None)
@@ -78,7 +78,7 @@ class OneDriver:
         return tick
 
     def seen(self) -> Tick:
-        """Return the newest tick, with what happened at all boundaries since the last one that a body has seen."""
+        """Return the newest tick, with the changes and ends of all boundaries since the last received tick."""
         if self._unseen is not None:
             self._newest, self._unseen = self._unseen, None
         assert self._newest is not None, "no tick was handed over"
@@ -119,7 +119,7 @@ def redeliver(ledger: HostLedger, calls: WorldCalls, clock: Clock, checkpoint: i
     """Yield the ticks after a world's checkpoint up to the last committed one, and check each after its body.
 
     Raises:
-        WorldDiverged: when the world observed something else than the journal says.
+        WorldDiverged: if the world's observations differ from the journal.
     """
     before = ends_before(ledger, clock, checkpoint + 1)
     calls.redelivering = True
@@ -138,8 +138,8 @@ def redeliver(ledger: HostLedger, calls: WorldCalls, clock: Clock, checkpoint: i
 
 
 def ends_before(ledger: HostLedger, clock: Clock, tick: int) -> tuple[JobEnd, ...]:
-    """Return the ends that the tick before decided after the world's turn, which no tick has reported yet."""
-    with suppress(JournalError):  # trimmed: an earlier host reported them
+    """Return the ends that the previous tick decided after the world's turn, which no tick has reported yet."""
+    with suppress(JournalError):  # if the line was trimmed, an earlier host has reported them
         for line in read_journal(ledger.store, tick - 1, tick - 1) if tick > 1 else ():
             with clock.in_force():
                 return tuple(ends_after_turn(ledger.run, line.core, line.notes.ended))

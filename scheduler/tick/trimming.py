@@ -1,12 +1,12 @@
-"""Trimming of the journal: checkpoints, export, removal; all between two ticks, each step fenced.
+"""Trim the journal: write checkpoints, export lines, remove them. All steps are fenced and happen between two ticks.
 
-At the first tick of each game day a checkpoint is written (`cogitate.scheduler.journal.checkpoint`). Lines up to a
-checkpoint are removed once `keep` whole game days lie behind it and the world has given a checkpoint since:
-a resumed world must be handed the ticks since then again. So the journal of a world that never gives one is never
-trimmed. Lines are exported to files (`cogitate.scheduler.journal.exported`) before they are removed, unless export is
-off.
+At the first tick of each game day, the trimmer writes a checkpoint (`cogitate.scheduler.journal.checkpoint`). It
+removes the lines up to a checkpoint once `keep` whole game days have passed since and the world has given a later
+checkpoint of its own, because a resumed world gets the ticks since its last checkpoint again. So the journal of a world
+without checkpoints is never trimmed. Unless export is off, lines are exported to files
+(`cogitate.scheduler.journal.exported`) before their removal.
 
-A host may die between any two steps: the next one rewrites the checkpoint of the same tick, exports the same bytes
+A host may die between any two steps: the next host rewrites the checkpoint of the same tick, exports the same bytes
 again, or finds everything done.
 """
 
@@ -43,11 +43,11 @@ STEP_BYTES = 1_000_000  # approximate size of the streams in one step
 
 
 class JournalTrimmer:
-    """The trimmer of one run's journal.
+    """Trims one run's journal.
 
     Args:
         keep: whole game days whose lines stay in the ledger, at least 1.
-        exported: where removed lines go; None: nowhere.
+        exported: destination of removed lines; None: no export.
     """
 
     def __init__(self, ledger: HostLedger, state: RunState, *, keep: int, exported: ExportedJournal | None) -> None:
@@ -58,15 +58,15 @@ class JournalTrimmer:
         self._trimmed = trimmed_tick(ledger.store)
         kept = ledger.store.fields("journal_checkpoints")
         self._checkpoints = sorted(int(tick) for tick in kept)
-        self._refused = 0  # a checkpoint whose lines could not be exported: tried again with the next
+        self._refused = 0  # tick of a checkpoint whose lines could not be exported; the next checkpoint retries
 
     @property
     def unexported(self) -> bool:
-        """Return whether lines that were to be removed could not be exported, and are in the ledger still."""
+        """Return whether lines remain in the ledger because their export failed."""
         return self._refused > self._trimmed
 
     def trim_reachable(self, at: Position, windows: Collection[str]) -> str:
-        """Trim, unless the ledger is away, or memories were left out that a checkpoint would lack too soon."""
+        """Trim, unless the ledger is away, or unreadable memories were left out and no tick has journalled this yet."""
         ledger = self._ledger
         if not (ledger.away or self._state.left_out):
             try:
@@ -81,14 +81,14 @@ class JournalTrimmer:
         """Write a checkpoint or remove lines, whichever is due, and return the chain after it.
 
         Raises:
-            Fenced: when another host has taken the run.
-            JournalError: when a line is not what was written; it is not removed.
+            Fenced: if another host has taken the run.
+            JournalError: if a line was altered; it is not removed.
         """
         day = self._day(at.tick)
         behind = (t for t in self._checkpoints if t <= at.checkpoint_tick and self._day(t) + self._keep <= day)
         base = max(behind, default=0)
         if base > self._trimmed and base != self._refused:
-            self._remove(base)  # frees memory before more is written
+            self._remove(base)  # first, to free memory before writing
         if day > self._day(max(self._checkpoints, default=0)):
             return self._write_checkpoint(at, windows)
         return at.chain
@@ -138,7 +138,7 @@ class JournalTrimmer:
         self._checkpoints = [at for at in self._checkpoints if at >= base]
 
     def _entries(self, base: int) -> Iterator[bytes]:
-        """Verify the chain of the entries to be removed, and yield them in order."""
+        """Yield the entries to remove, in order, after verifying their chain."""
         store = self._ledger.store
         before = load_checkpoint(store, self._trimmed)
         check = _chain_check("" if before is None else unpack_line(self._checkpoint(self._trimmed))[0])
@@ -154,7 +154,7 @@ class JournalTrimmer:
 
 
 def _chain_check(chain: str) -> Callable[[int, bytes], tuple[str, bytes]]:
-    """Return a check that each entry is chained to the one before it, the first to `chain`."""
+    """Return a function that checks that each entry follows the previous one in the chain, beginning with `chain`."""
 
     def check(tick: int, stored: bytes) -> tuple[str, bytes]:
         nonlocal chain

@@ -1,4 +1,4 @@
-"""The calls that a world makes in its turn. Each is checked at once, and one that is refused changes nothing."""
+"""The calls that a world makes in its turn. Each is validated at once, and a refused call changes nothing."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from cogitate.scheduler.tick.world_changes import WorldChanges, with_fields
 from cogitate.tasks.integrate import asks_for_integration
 from cogitate.tasks.job import JobKey, Reads, Request, job_id
 
-MAX_STATE = 500_000_000  # bytes of a world's state: Redis keeps no larger value
-MAX_KIND = 100  # characters of the kind of a story's event
-MAX_RELATED = 100  # keys
+MAX_STATE = 500_000_000  # bytes of a world's state; Redis takes no larger value
+MAX_KIND = 100  # characters of the kind of a story event
+MAX_RELATED = 100  # keys of related objects
 
 
 class NoSuchOwner(InputError):
@@ -60,27 +60,27 @@ class NoSuchOwner(InputError):
 
 
 class Mark(NamedTuple):
-    """A turn as it was at some moment."""
+    """A copy of a turn at one moment."""
 
     turn: WorldTurn
     checkpoint: bytes | None
 
 
 class WorldCalls:
-    """The calls of a world's turn, each checked and kept until the tick takes them.
+    """The calls of a world's turn: validates them and collects them until the tick takes them.
 
-    `cogitate.hosting.body_calls.BodyCalls`, which hands them on, describes the calls.
+    `cogitate.hosting.body_calls.BodyCalls`, which forwards them, documents the calls.
     """
 
     def __init__(self, state: RunState, routing: Routing, changes: Iterable[WorldChange] = ()) -> None:
-        self.present: int  # the tick whose turn it is, from the first that `open` names
+        self.present: int  # the tick of the turn; unset before the first `open`
         self._minute: int  # its game time
         self._clock: Clock
         self.routing = routing
         self._changes = WorldChanges(state, changes)
-        self.is_open = False  # the world has the turn
-        self.boundary = 0  # the last tick whose boundary has passed: memory is as of it
-        self.redelivering = False  # a resumed tick runs again, when owners that have left since were present
+        self.is_open = False  # whether the world has its turn
+        self.boundary = 0  # the last tick whose boundary has passed; memory views show its state
+        self.redelivering = False  # whether a committed tick runs again; owners that have left since may be named
         self._state = state
         self._turn = WorldTurn()
         self._checkpoint: bytes | None = None
@@ -103,7 +103,7 @@ class WorldCalls:
         self._thread = threading.get_ident()
 
     def take(self) -> tuple[WorldTurn, bytes | None]:
-        """Return what the world did in its turn, and its checkpoint, if it gave one; forget both."""
+        """Return the world's turn, and its checkpoint if it gave one; forget both."""
         self._changes.end(self)
         taken = self._turn, self._checkpoint
         self._turn, self._checkpoint = WorldTurn(), None
@@ -111,19 +111,19 @@ class WorldCalls:
 
     @property
     def has_checkpoint(self) -> bool:
-        """Whether the world has given a checkpoint in this turn."""
+        """Return whether the world has given a checkpoint in this turn."""
         return self._checkpoint is not None
 
     def mark(self) -> Mark:
-        """Return the present turn, as a point to go back to."""
+        """Return a copy of the present turn for `back_to`."""
         return Mark(copied(self._turn), self._checkpoint)
 
     def back_to(self, mark: Mark) -> None:
-        """Forget what the world has done since a mark."""
+        """Undo the world's calls since a mark."""
         self._turn, self._checkpoint = copied(mark.turn), mark.checkpoint
 
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> bool:
-        """Note an observation, and return whether the owner is to remember it."""
+        """Collect an observation, and return whether the owner will remember it; a fork may drop it."""
         self.check_turn()
         known = self.known(owner)
         now = self._minute
@@ -152,7 +152,7 @@ class WorldCalls:
         priority: int = 0,
         within: int | None = None,
     ) -> str:
-        """Note a request for a job, and return the job's id."""
+        """Collect a request for a job, and return the job's id."""
         self.check_turn()
         known = self.known(owner)
         request = Request(
@@ -179,7 +179,7 @@ class WorldCalls:
     def apply(self, effect: Effect) -> None:
         self.check_turn()
         checked = check_effect(effect)
-        if checked.owner not in self._state.retired:  # an effect for an owner that has left is counted as refused
+        if checked.owner not in self._state.retired:  # the boundary counts an effect for a former owner as refused
             self.known(checked.owner)
         self._turn.world_effects.append(checked)
 
@@ -188,7 +188,7 @@ class WorldCalls:
         self.add_owner(check_owner(owner), profile)
 
     def change_profile(self, owner: str, fields: Mapping[str, object]) -> None:
-        """Note other fields of an owner's profile, from this tick on."""
+        """Collect a change of an owner's profile from this tick on."""
         self.check_turn()
         known = self.known(owner)
         before = self._turn.profiles.get(known) or self._state.profiles.get(known) or self._turn.joins[known]
@@ -210,7 +210,7 @@ class WorldCalls:
         self._checkpoint = state
 
     def event(self, owner: str, event: Event | Mapping[str, object]) -> Strategy:
-        """Note an event that an owner is to remember, and return what will become of it."""
+        """Collect an event for an owner's memory, and return its strategy."""
         self.check_turn()
         known = self.known(owner)
         what = check_event(known, event)
@@ -222,14 +222,14 @@ class WorldCalls:
         return routed.strategy
 
     def broadcast(self, event: Event | Mapping[str, object], also: Iterable[str] = ()) -> dict[str, Strategy]:
-        """Note an event for its speaker, its group and the owners it names; return the strategy of each."""
+        """Collect an event for its speaker, its group and the owners that it names; return the strategy of each."""
         self.check_turn()
         what = self._with_owners(check_event("all owners concerned", event))
-        further = check_texts("also", also, most=MAX_OWNER)
-        for owner in further:
+        others = check_texts("also", also, most=MAX_OWNER)
+        for owner in others:
             self.known(owner)
         named = (what.speaker, what.group, *what.subjects)
-        hearers = [owner for owner in dict.fromkeys((*named, *further)) if self._is_here(owner)]
+        hearers = [owner for owner in dict.fromkeys((*named, *others)) if self._is_here(owner)]
         if not hearers:
             raise InputError(
                 f"event {quoted(what.kind)} concerns no owner of this run: its speaker is {quoted(what.speaker)}; name "
@@ -238,18 +238,18 @@ class WorldCalls:
         return {owner: self.event(owner, what) for owner in hearers}
 
     def _with_owners(self, event: Event) -> Event:
-        """Return an event with the owners that its display names stand for; each other name is doubted once."""
-        found = {name: self._as_owner(name) for name in (event.speaker, event.group, *event.subjects) if name}
+        """Return an event with owners in place of their display names, and warn once about each unknown name."""
+        owners = {name: self._as_owner(name) for name in (event.speaker, event.group, *event.subjects) if name}
         if not self.redelivering:
-            self.doubts.look_at_names(name for name, owner in found.items() if not self._is_here(owner))
-        if all(name == owner for name, owner in found.items()):
+            self.doubts.look_at_names(name for name, owner in owners.items() if not self._is_here(owner))
+        if all(name == owner for name, owner in owners.items()):
             return event
-        subjects = tuple(dict.fromkeys(found.get(name, name) for name in event.subjects))
-        speaker, group = found.get(event.speaker, event.speaker), found.get(event.group, event.group)
+        subjects = tuple(dict.fromkeys(owners.get(name, name) for name in event.subjects))
+        speaker, group = owners.get(event.speaker, event.speaker), owners.get(event.group, event.group)
         return event.model_copy(update={"speaker": speaker, "group": group, "subjects": subjects})
 
     def _routed(self, owner: str, event: Event) -> Routed:
-        """Return the entry of an event, told with the name of its speaker's profile.
+        """Return the entry of an event, with the name from its speaker's profile.
 
         Raises:
             InputError: for a type of event without a rule.
@@ -303,10 +303,10 @@ class WorldCalls:
         return MemoryView(known, lambda: run().memory(known), lambda: run().present(self.boundary), similarity)
 
     def add_owner(self, owner: str, profile: Profile) -> None:
-        """Have an owner join with this tick, also before the world's first turn.
+        """Let an owner join with this tick; this may precede the world's first turn.
 
         Raises:
-            InputError: for a name that is taken, or belonged to an owner that has left.
+            InputError: for the name of a present or a former owner.
         """
         here = owner in self._state.streams and not self.redelivering
         if here or owner in self._turn.joins:
@@ -327,7 +327,7 @@ class WorldCalls:
         return str.__str__(owner)
 
     def _nearest(self, owner: str) -> str:
-        """Return the owner that a name may mean: the one with this display name, else that with the nearest name."""
+        """Return the owner that a name may mean: the one with this display name, or else with the closest name."""
         called = self._called(owner)
         near = near_owners(owner[:MAX_OWNER], {*self._state.streams, *self._turn.joins})
         return called or (near[0] if near else "")
@@ -336,17 +336,17 @@ class WorldCalls:
         return owner_called(name, {**self._state.profiles, **self._turn.joins})
 
     def _as_owner(self, name: str) -> str:
-        """Return the owner that a name stands for: itself, or the only owner with this display name; else the name."""
+        """Return the only owner with this display name; a name that is an owner, or unknown, stays unchanged."""
         return name if not name or self._is_here(name) else self._called(name) or name
 
     def _is_here(self, owner: str) -> bool:
         return owner in self._state.streams or owner in self._turn.joins
 
-    # -- where it may be used ------------------------------------------------------------------------
+    # -- process and thread --------------------------------------------------------------------------
 
     @property
     def forked(self) -> bool:
-        """Whether this process is a fork of the one that opened the loop."""
+        """Return whether this process is a fork of the one that opened the loop."""
         return os.getpid() != self._process
 
     def check_process(self) -> None:
@@ -365,7 +365,7 @@ class WorldCalls:
         """Refuse a call outside of the world's turn.
 
         Raises:
-            UsageError: at no tick, or in a thread to which none was handed.
+            UsageError: if no tick is open, or another thread has received it.
         """
         self.check_process()
         if not self.is_open:
@@ -382,16 +382,16 @@ class WorldCalls:
 
 
 def _related(related: object) -> dict[str, str | tuple[str, ...]]:
-    """Return what an event of the story concerns.
+    """Return the ids of a story event's related objects, after validating them.
 
     Raises:
         InputError: naming the key whose value is neither an id nor a list of ids.
     """
     if not isinstance(related, Mapping) or len(related) > MAX_RELATED:
         raise InputError(f"related is {quoted(related)}: give a dict of ids, such as {{'quest_id': 'q7'}}")
-    found: dict[str, str | tuple[str, ...]] = {}
+    ids: dict[str, str | tuple[str, ...]] = {}
     for key, value in related.items():
         name = check_text("related: one of its keys", key, MAX_KIND)
         what = f"related: {quoted(name)}"
-        found[name] = check_text(what, value, MAX_LABEL) if isinstance(value, str) else check_texts(what, value)
-    return found
+        ids[name] = check_text(what, value, MAX_LABEL) if isinstance(value, str) else check_texts(what, value)
+    return ids

@@ -1,4 +1,4 @@
-"""The changes that a fork makes to what its host reports: observations added, dropped or reworded, and profiles."""
+"""Apply a fork's changes to its host's reports: added, dropped and reworded observations, and profiles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 
 class Turn(Protocol):
-    """The calls of a world's turn that changes make."""
+    """The calls of a world's turn that changes use."""
 
     redelivering: bool
 
@@ -39,7 +39,7 @@ class Turn(Protocol):
 
 
 class WorldChanges:
-    """The changes of one run, by their ticks. One that cannot be made is logged and counted, and the run continues."""
+    """Makes the changes of one run at their ticks. A failed change is logged and counted, and the run continues."""
 
     def __init__(self, state: RunState, changes: Iterable[WorldChange] = ()) -> None:
         self._state = state
@@ -47,12 +47,12 @@ class WorldChanges:
         for change in changes:
             self._of_tick[change.tick].append(change)
         self._now: list[WorldChange] = []
-        self._found: set[int] = set()  # places in it of those that have found what they concern
+        self._matched: set[int] = set()  # indexes in it of changes that have matched an observation
 
     def begin(self, tick: int, turn: Turn) -> None:
         """Make the changes with which a tick's turn begins."""
-        self._found.clear()
-        self._now = []  # what is added is neither dropped nor reworded
+        self._matched.clear()
+        self._now = []  # so added observations are neither dropped nor reworded
         present = self._of_tick.get(tick, [])
         for change in present:
             try:
@@ -68,13 +68,13 @@ class WorldChanges:
         self._now = present
 
     def remembered(self, owner: str, entry: Entry) -> Entry | None:
-        """Return an observation as an owner remembers it; None: not at all."""
+        """Return an observation after the changes; None if a change drops it."""
         for place, change in enumerate(self._now):
             if not isinstance(change, DropObservation | RewordObservation):
                 continue
             if change.owner not in ("", owner) or change.text not in entry.text:
                 continue
-            self._found.add(place)
+            self._matched.add(place)
             if isinstance(change, DropObservation):
                 return None
             text = entry.text.replace(change.text, change.to)[:MAX_TEXT]
@@ -82,9 +82,9 @@ class WorldChanges:
         return entry
 
     def end(self, turn: Turn) -> None:
-        """Warn of changes of the tick that found nothing to drop or to reword."""
+        """Warn about changes of the tick that matched no observation."""
         for place, change in enumerate(self._now):
-            if isinstance(change, DropObservation | RewordObservation) and place not in self._found:
+            if isinstance(change, DropObservation | RewordObservation) and place not in self._matched:
                 self._tell(turn, change.tick, change, "no observation contains this text")
         self._now = []
 
@@ -99,7 +99,7 @@ def with_fields(owner: str, profile: Profile, fields: Mapping[str, object]) -> P
     """Return a profile with other values of some fields.
 
     Raises:
-        InputError: when a field is unknown, or its value is of another type.
+        InputError: if a field is unknown, or its value has the wrong type.
     """
     if unknown := sorted(fields.keys() - set(Profile.__struct_fields__)):
         raise InputError(f"profile of {quoted(owner)} has no field {quoted(unknown[0])}")

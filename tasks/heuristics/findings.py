@@ -12,9 +12,8 @@ from itertools import islice
 from operator import attrgetter
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY, clock_time, date, day_of
+from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry, is_dialogue
-from cogitate.memory.language.languages import ENGLISH, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, names_date
@@ -67,13 +66,9 @@ def _coming(recalled: Recalled) -> Iterable[Finding]:
         spoken = recalled.told_by_number[item.number].line.text
         said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
-        is_dated = same_day or "day " in said or anchor_days(said, entry.minute) != said
+        is_dated = same_day or "day " in said or anchor_days(said, entry.minute, around=recalled.language) != said
         if said and is_dated and not _is_declined(recalled, entry):
-            when = f"{_day(item.minute, recalled.minute)} at {clock_time(item.minute)}"
-            quote = tell(recalled, entry, said)
-            told_so = date(item.minute) in quote and _names_hour(quote, item.minute)
-            told_so = told_so or recalled.language != ENGLISH or not is_english(entry.text)
-            yield Finding(quote if told_so else f"For {when}: {quote}", (item.number,))
+            yield Finding(tell(recalled, entry, said), (item.number,))
 
 
 def _is_of_another(recalled: Recalled, entry: Entry) -> bool:
@@ -103,8 +98,3 @@ def _is_declined(recalled: Recalled, entry: Entry) -> bool:
         and _REFUSAL.search(answer.text) is not None
         and told[answer.number].line.speaker != told[entry.number].line.speaker
     )
-
-
-def _day(minute: int, now: int) -> str:
-    """Return the day of a game time as one says it now: "day 2", and "today" on that day."""
-    return "today" if day_of(minute) == day_of(now) else date(minute)

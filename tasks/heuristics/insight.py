@@ -87,9 +87,9 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     chosen.sort(key=lambda finding: recalled.by_number[finding.evidence[0]].minute)
     chosen = with_deeds_joined(recalled, chosen)
     for finding in typed_findings(recalled, promises):
-        same = next((at for at, other in enumerate(chosen) if finding.text.endswith(other.text)), None)
+        same = next((at for at, other in enumerate(chosen) if finding.text == other.text), None)
         if same is not None:
-            chosen = [*chosen[:same], *chosen[same + 1 :], finding]  # it says the same, with its hour
+            chosen = [*chosen[:same], *chosen[same + 1 :], finding]  # with all entries that show it
         elif fresh(finding.text, frozenset() if finding.is_outcome else frozenset(stems(finding.text))):
             chosen.append(finding)
             break

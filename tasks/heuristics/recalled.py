@@ -97,9 +97,10 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
         noted = language.noted(
             said, recalled.me, recalled.name, recalled.names.values(), partial(_doers, recalled, entry)
         )
-        noted = anchor_days(noted, entry.minute)
+        noted = anchor_days(noted, entry.minute, around=recalled.language)
         return noted if has_end(noted) else with_end(noted)
-    is_dated = anchor_days(said, entry.minute) != said and day_of(entry.minute) != day_of(recalled.minute)
+    names_day = anchor_days(said, entry.minute, around=recalled.language) != said
+    is_dated = names_day and day_of(entry.minute) != day_of(recalled.minute)
     others = [s for s in entry.subjects if recalled.of(s) != line.speaker]
     to_me = recalled.says_i and others == [recalled.owner]
     listener = "" if len(others) != 1 else "me" if to_me else recalled.of(others[0])

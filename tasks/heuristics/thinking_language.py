@@ -1,18 +1,18 @@
-"""The language in which an owner thinks."""
+"""The language in which an owner thinks, and in whose words it quotes."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
-from itertools import chain, islice
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
-from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.entry import Entry
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import routine_text
 from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.reading import SAID
-from cogitate.tasks.kind import Case
+from cogitate.tasks.kind import Case, Moment, WorldFacts
 
 _HAN = "zh"  # the language of a text in Han characters alone
 _LATIN_NAME = re.compile("[A-Za-z\u00c0-\u024f]")
@@ -26,34 +26,65 @@ def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
 
 
 def thinking_language(case: Case) -> str:
-    """Return the ISO 639 code of the language in which an owner thinks.
+    """Return the ISO 639 code of the language in which the owner of a job thinks; English where nothing tells."""
+    found = _of_case(case)
+    return ENGLISH if found == UNDETERMINED else found
 
-    It is the declared one, or that of the profile, or else that of most of what the owner observed and said lately. A
-    profile of a few words that several languages share says nothing.
+
+def quoting_language(case: Case) -> str:
+    """Return the language in whose words the owner of a job quotes.
+
+    It is that in which it thinks, or else that of all its entries, which the request of a job that reads few tells.
+    """
+    return case.job.param("language", "") or _or_heard(_of_case(case), case.entries)
+
+
+def language_params(moment: Moment) -> dict[str, str]:
+    """Return the parameter of a request that says in what language its owner quotes, if only its memories tell."""
+    if _known(moment.owner, moment.profile, (), moment.world) != UNDETERMINED:
+        return {}
+    return {"language": language_of_owner(moment.owner, moment.profile, moment.stream.live(), moment.world)}
+
+
+def language_of_owner(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts) -> str:
+    """Return the language in whose words an owner quotes, by all its entries."""
+    return _or_heard(_known(owner, profile, entries, world), entries)
+
+
+def _or_heard(language: str, entries: Iterable[Entry]) -> str:
+    return prevailing_language(entry.text for entry in entries) if language == UNDETERMINED else language
+
+
+def _of_case(case: Case) -> str:
+    return _known(case.job.key.owner, case.profile, case.entries, case.world)
+
+
+def _known(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts) -> str:
+    """Return the language that an owner's texts show; undetermined where they show none.
+
+    It is the declared one, or that of the profile, or else that of what the owner observed and said lately, as a whole.
+    A profile of a few words that several languages share says nothing.
 
     What others say does not count: they may speak another language. A name in another script than Latin counts where
-    the profile says nothing else. The language of the run's profiles decides where the owner's own texts do not;
-    English where nothing tells.
+    the profile says nothing else. The language of the run's profiles decides where the owner's own texts do not.
     """
-    if declared := case.world.language_of(case.profile):
+    if declared := world.language_of(profile):
         return declared
-    profile, names, owner, around = case.profile, case.world.names, case.job.key.owner, case.world.spoken or ""
+    names, around = world.names, world.spoken or ""
     said = _stated(profile)
     stated_in = languages_of(said) if said else (_language_of_name(profile.name),)
     found = stated_in[0]
     if len(stated_in) == 1 and found not in (UNDETERMINED, OTHER, _HAN):
         return found
     called = {"", profile.name, resolve_name(owner, names)}
-    heard = reversed(SAID.of(case.entries, owner, names))
+    heard = reversed(SAID.of(entries, owner, names))
     own = (said.text for said in heard if said and said.text and said.speaker in called)
-    seen = Counter(chain.from_iterable(map(languages_of, islice(own, _LOOKED_AT))))  # each that a text may be in
-    most = max(seen, key=lambda one: (seen[one], one in stated_in), default=UNDETERMINED)
+    seen = languages_of(" ".join(islice(own, _LOOKED_AT)))
     if found == _HAN:  # a name or a title of Han alone may be a Japanese one
-        return most if most == "ja" else found
-    if most == UNDETERMINED and around and (found in (UNDETERMINED, OTHER) or around in stated_in):
-        return around
-    known = most if most != UNDETERMINED else found
-    return ENGLISH if known == UNDETERMINED else known
+        return "ja" if "ja" in seen else found
+    if UNDETERMINED in seen:
+        return around if around and (found in (UNDETERMINED, OTHER) or around in stated_in) else found
+    return next((one for one in (found, around) if one in seen), seen[0])
 
 
 def _stated(profile: Profile) -> str:

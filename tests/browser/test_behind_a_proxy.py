@@ -113,7 +113,7 @@ def test_an_operator_acts_through_a_proxy_and_another_site_does_not(
         page.goto(f"https://127.0.0.1:{port}/watch/steering")
         page.wait_for_selector("#acts:not([disabled])")
         page.get_by_role("button", name="Pause", exact=True).click()
-        eventually(lambda: page.locator("#outcome").inner_text() not in ("", "Asked…"), "what came of the request")
+        eventually(lambda: page.locator("#outcome").inner_text() not in ("", "Sent…"), "what came of the request")
         assert "pause" in page.locator("#outcome").inner_text()
         assert asked(server) == [SetMode("paused")]
         assert errors == []

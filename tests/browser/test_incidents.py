@@ -394,7 +394,7 @@ def refuses(page: Any, why: str, picture: str) -> None:
     assert page.locator("#live").inner_text().startswith("Redis takes no writes")
     assert not page.locator(".status-dot-live").count()
     assert not page.locator("#page.cogitate-stale").count(), "its figures are those of now"
-    assert "not known" in page.locator("#card-workers").inner_text()
+    assert "unknown" in page.locator("#card-workers").inner_text()
 
 
 def test_a_full_memory_of_redis_is_named(page: Any, incidents: Incidents) -> None:
@@ -501,7 +501,7 @@ def test_a_model_that_is_ten_times_as_slow_is_named(page: Any, incidents: Incide
     incidents.scene.endpoint.change(latency=10 * LATENCY)
     try:
         incidents.until_jobs_end_as(["late", "too_slow"])
-        said = r"(?s)(too slow|no answer in time).*late: \d+ of \d+ jobs; not asked since they would be: \d+"
+        said = r"(?s)(too slow|no answer in time).*late: \d+ of \d+ jobs; not asked because they would be late: \d+"
         blamed(page, "model", said, "cogitate doctor", "incident-model-slow")
     finally:
         incidents.scene.endpoint.change(latency=LATENCY)

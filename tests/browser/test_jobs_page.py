@@ -89,7 +89,7 @@ def test_filters_pages_and_links_of_the_list(browser: Any, address: str, window:
 def test_the_list_of_jobs_is_accessible(browser: Any, address: str) -> None:
     opened = browser.new_page(http_credentials={"username": USER, "password": PASSWORD})
     opened.goto(f"{address}/cogitate/jobs?run=town&state=late")
-    opened.get_by_role("button", name="Count what matches").click()
+    opened.get_by_role("button", name="Count matches").click()
     opened.wait_for_selector("#all:not([hidden])")
     check_accessible(opened)
     opened.close()
@@ -111,7 +111,7 @@ def test_all_matches_are_retried_after_they_were_counted(browser: Any, address: 
     asked: list[str] = []
     opened.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
     opened.goto(f"{address}/cogitate/jobs?run=town&state=late")
-    opened.get_by_role("button", name="Count what matches").click()
+    opened.get_by_role("button", name="Count matches").click()
     opened.wait_for_selector("#all:not([hidden])")
     assert opened.locator("#matches").inner_text() == "Of 69 matches, 69 can be retried."
     opened.get_by_label("Reason, for the audit trail").fill(ATTACK)
@@ -142,7 +142,7 @@ def test_open_matches_are_cancelled_for_a_reason_after_they_were_counted(
     with closing(browser.new_page(http_credentials=login, viewport={"width": width, "height": height})) as page:
         page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
         page.goto(f"{address}/cogitate/jobs?run=busy&kind=think")
-        page.get_by_role("button", name="Count what matches").click()
+        page.get_by_role("button", name="Count matches").click()
         page.wait_for_selector("#all:not([hidden])")
         assert page.locator("#open").inner_text() == "Of 5 open matches, 5 can be cancelled."
         assert page.get_by_role("button", name="Retry 0").is_disabled()
@@ -152,7 +152,7 @@ def test_open_matches_are_cancelled_for_a_reason_after_they_were_counted(
         keep(page, f"jobs-cancel-{window}")
         page.get_by_role("button", name="Cancel 5").click()
         until(lambda: page.locator("#outcome").inner_text().startswith("cancel 5 jobs: "), "the host's answer")
-        assert asked == ["Cancel 5 jobs? Heuristics take their place, and what their calls cost stays charged."]
+        assert asked == ["Cancel 5 jobs? Heuristics take their place, and the cost of their calls stays charged."]
         page.goto(f"{address}/steering?run=busy")
         page.wait_for_selector("#history tbody tr")
         keep(page, f"steering-cancelled-{window}")

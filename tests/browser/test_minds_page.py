@@ -151,14 +151,14 @@ def test_an_agent_is_shown_with_its_relations_and_promises(page: Any) -> None:
     assert {"Ada Smith: 6 memories, her landlady", "Dora: her sister"} <= set(agent.inner_text().splitlines())
     assert "2 promises (1 open, 1 kept)" in page.locator("#about-agent").inner_text()
     newest, settled = agent.locator(".promises > li").all()
-    assert newest.inner_text().splitlines()[-1] == "No memory tells what came of it."
+    assert newest.inner_text().splitlines()[-1] == "No memory tells the outcome."
     assert "Ada Smith promised Cleo: I promise to mend the roof.\nday 1, 8:20 AM" in settled.inner_text()
     assert settled.locator(".state").inner_text() == "kept"
     settled.get_by_role("link", name="I kept my word.").click()
     card.get_by_text("Kept, day 1, 3:00 PM: I kept my word.").wait_for()  # a memory tells of its promise
     assert page.url.endswith("#agent%3Acleo/2")
     assert "The Heron" in card.inner_text()
-    talk = card.locator("h3", has_text="The talk around it").locator("xpath=following-sibling::ul[1]/li")
+    talk = card.locator("h3", has_text="The rest of the conversation").locator("xpath=following-sibling::ul[1]/li")
     assert talk.all_inner_texts() == ["3:03 PM: Cleo: Did you?", "3:11 PM: Ada Smith: I did."], "up to a long pause"
     assert not agent.locator(".promises").is_visible()
     page.locator("#about-agent").click()

@@ -74,7 +74,7 @@ def page(request: pytest.FixtureRequest, browser: Any, server: MindsServer) -> I
 
 
 def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page: Any) -> None:
-    page.get_by_label("What comes to mind when asked").fill("Are the bellows of the forge torn?")
+    page.get_by_label("Ask what the agent recalls").fill("Are the bellows of the forge torn?")
     page.keyboard.press("Enter")
     best = page.locator("#recalled li").first
     best.wait_for()
@@ -130,7 +130,7 @@ def test_a_visitor_goes_to_an_earlier_time_and_back(page: Any) -> None:
     page.locator("#count", has_text="2 memories of all").wait_for()
     page.locator("#find").fill(SEEN[2])
     page.locator("#count", has_text="0 memories of all").wait_for()
-    page.get_by_label("What comes to mind when asked").fill("ploughshare")
+    page.get_by_label("Ask what the agent recalls").fill("ploughshare")
     page.keyboard.press("Enter")
     page.locator("#recalled li").first.wait_for()
     assert SEEN[1] in page.locator("#recalled").inner_text()
@@ -147,7 +147,7 @@ def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: Mi
         opened.on("console", lambda message: complaints.append(message.text))
         opened.goto(f"{address}/watch/overview")
         opened.locator("nav").get_by_role("link", name="Minds").click()
-        opened.get_by_label("What comes to mind when asked").fill("bellows")
+        opened.get_by_label("Ask what the agent recalls").fill("bellows")
         opened.keyboard.press("Enter")
         opened.locator("#recalled a").first.wait_for()
         assert opened.locator("#run").input_value() == RUN

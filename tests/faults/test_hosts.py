@@ -55,7 +55,7 @@ def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
         town.until_said(first, "worker.restarted")
         endpoint.wait_for_request(2 * AGENTS)
         first.send_signal(signal.SIGINT)
-        town.until_said(first, "stopping after the jobs that have begun; press Ctrl-C again to stop at once")
+        town.until_said(first, "stopping after the running jobs; press Ctrl-C again to stop at once")
         endpoint.release()
         assert town.outcome(first)[1] == 0, "it has ended what it had begun"
         asked = endpoint.stats().requests
@@ -63,7 +63,7 @@ def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
         second = town.start("worker")
         endpoint.wait_for_request(asked + 1)
         second.send_signal(signal.SIGTERM)
-        town.until_said(second, "stopping after the jobs that have begun")
+        town.until_said(second, "stopping after the running jobs")
         second.send_signal(signal.SIGTERM)
         assert town.outcome(second)[1] == 143, "it has not"
         endpoint.release()

@@ -25,8 +25,10 @@ from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import World
 from cogitate.tasks.plan_times import SOON
 from cogitate.tasks.registry import kind_of
+from tests.verbatim import altered_quotes
 
 RUN = "days"
+QUOTING = ("summary", "reflection")
 UNSUMMARISED = 48 * 60  # game minutes (success criterion 4)
 
 
@@ -84,7 +86,8 @@ class Lived:
         )
 
     def check(self) -> None:
-        """Success criteria 1, 3 and 4 of streams, that nothing important is lost, and what the auditor says."""
+        """Success criteria 1, 3 and 4 of streams, that nothing important is lost, that quotations stand word for word
+        in their evidence, and what the auditor says."""
         days = len(self.mornings)
         for owner, stream in self.loop.state.streams.items():
             plans = self._made("plan", owner)
@@ -94,6 +97,7 @@ class Lived:
                 assert 1 <= len(times) <= 8
                 assert times == sorted(times)
             assert days <= len(self._made("reflect", owner)) <= 2 * days, owner
+            assert not self._altered(owner, stream), owner
             assert not lost(stream, self.loop.settings.tuning.importance_threshold), owner
         assert audit(self.loop.ledger.client, RUN) == []
 
@@ -101,6 +105,13 @@ class Lived:
         """Return the game minutes after which a plan begins: those until it takes effect, if it would miss too much."""
         latency = self.loop.state.rules.latency("plan") * self.loop.state.facts.minutes_per_tick
         return latency if latency > SOON else 0
+
+    def _altered(self, owner: str, stream: Stream) -> list[str]:
+        """Return the quotations of summaries and reflections without a model that none of their evidence holds."""
+        appends = (c.effect for _, c in self.changes if c.owner == owner and c.source == "heuristic")
+        told = [effect.entry for effect in appends if isinstance(effect, Append) and effect.entry.type in QUOTING]
+        kept = (entry for entry in told if all(number in stream.entries for number in entry.evidence))
+        return [q for e in kept for q in altered_quotes(e.text, (stream.entries[n].text for n in e.evidence))]
 
     def _made(self, kind: str, owner: str) -> list[Entry]:
         """Return the entries that jobs of a kind appended for an owner, without repairs."""

@@ -1,4 +1,4 @@
-{{/* The names and labels of what this release makes. */}}
+{{/* The names and labels of this release's resources. */}}
 {{- define "cogitate.name" -}}
 {{- if contains "cogitate" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-cogitate" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
@@ -16,7 +16,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
-{{/* Of every pod: no account, no rights, and no variables that name services: a service "flower" would set FLOWER_PORT. */}}
+{{/* For every pod: no service account, no rights, and no variables for services: a service "flower" would set FLOWER_PORT. */}}
 {{- define "cogitate.confined" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -55,11 +55,11 @@ image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 
-{{/* The servers as a user of Redis sees them; the container's start puts in the password. */}}
+{{/* The URLs of the servers for a user of Redis; the container's start script fills in the password. */}}
 {{- define "cogitate.servers" -}}
 {{- $own := printf "redis://USER:PASSWORD@%s-redis:6379" (include "cogitate.name" .root) }}
 {{- if ne (empty .root.Values.redis.state) (empty .root.Values.redis.broker) }}
-{{- fail "redis.state and redis.broker: name both, or none to have a Valkey server started" }}
+{{- fail "redis.state and redis.broker: set both, or none to start a Valkey server" }}
 {{- end }}
 - name: COGITATE_REDIS_URL
   value: {{ .root.Values.redis.state | default (printf "%s/0" $own) | replace "USER" .user | quote }}
@@ -69,7 +69,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
   value: /run/secrets/{{ .user }}_password
 {{- end }}
 
-{{/* What hosts and workers have beside the servers. */}}
+{{/* The other variables of hosts and workers. */}}
 {{- define "cogitate.settings" -}}
 - name: OPENAI_API_KEY_FILE
   value: /run/secrets/openai_api_key
@@ -88,7 +88,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 {{- end }}
 
-{{/* Files of the secret that a container may read, and the folder that it may write. */}}
+{{/* The files of the secret that a container may read, and the folder that it may write to. */}}
 {{- define "cogitate.volumes" -}}
 - name: tmp
   emptyDir: { sizeLimit: 256Mi }
@@ -107,7 +107,7 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 - { name: secrets, mountPath: /run/secrets, readOnly: true }
 {{- end }}
 
-{{/* A process that cannot answer is started again; one whose Redis is away is only waited for. */}}
+{{/* Restart a process that does not answer, but not one whose Redis is away. */}}
 {{- define "cogitate.probes" -}}
 startupProbe:
   httpGet: { path: /healthz, port: {{ . }} }

@@ -13,7 +13,6 @@ from itertools import pairwise
 from cogitate.memory.language.english.address import clean, without_own_name
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.grammar import SAME_PAST, has_verb, is_adverb, word_set
-from cogitate.memory.language.english.notes import quoted
 from cogitate.memory.language.english.persons import pronouns_of, third_person
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
 from cogitate.memory.language.entities import is_number
@@ -79,10 +78,10 @@ def _said(clause: str, speech: Speech, talk: Talk) -> str:
     )
     if not named and (not clausal or leans_on_something(text)):
         return ""
-    if speech.fluent and _is_of_oneself(text, lowered, speaker) and not leans_on_somebody(text):
+    if talk.in_english and speech.fluent and _is_of_oneself(text, lowered, speaker) and not leans_on_somebody(text):
         return _ended(third_person(text, speaker))
     listener = speech.listener or speakers.other_than(speaker)
-    return quoted(f"{text[0].upper()}{text[1:]}", speaker, listener, False, None)
+    return talk.quoted(speech.quote, speaker, listener, False, speech.minute)
 
 
 def _is_of_oneself(text: str, lowered: Sequence[str], speaker: str) -> bool:

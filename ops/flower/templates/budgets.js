@@ -57,7 +57,7 @@ const columns = (scoped, minute) => [
   ["Pace", "number minor", pace],
   ["Runs out", "number", (line) => outlook(line, minute)],
 ];
-// The newest day first, then the run.
+// Days in descending order, then the run.
 function byWindow(a, b) {
   const [one, other] = [a, b].map((line) => line.window.split(":"));
   return PERIODS.indexOf(one[0]) - PERIODS.indexOf(other[0]) || Number(other[1]) - Number(one[1]);
@@ -66,12 +66,12 @@ const keyOf = (line) => [line.window, line.scope, line.unit].join(" ");
 
 const COSTS = [["Calls", "calls"], ["Tokens", "tokens"], ["$", "usd_micros"]];
 const priced = (reading) => reading.windows.some((line) => line.unit === "usd_micros" && (line.spent || line.limit !== null));
-// A column for each unit in which costs are known.
+// Returns a column for each unit in which costs are known.
 const costs = (reading, take) => COSTS.filter(([, unit]) => unit !== "usd_micros" || priced(reading)).map(([title, unit]) => [
   title, "number", (row) => unit === "usd_micros" ? dollars(take(row, unit)) : take(row, unit),
 ]);
 
-// What the run spent, with or without a limit.
+// Shows the run's spending, with or without a limit.
 function spent(reading) {
   const found = new Map(reading.windows.map((line) => [keyOf(line), line.spent]));
   table("spent", [
@@ -100,7 +100,7 @@ function draw(reading) {
   spent(reading);
   byId("owners-section").hidden = !reading.owners.all;
   byId("owners-count").textContent = "the fullest " + reading.owners.fullest.length + " of " + reading.owners.all;
-  table("owners", columns(true, reading.minute), reading.owners.fullest, "None has one.", keyOf);
+  table("owners", columns(true, reading.minute), reading.owners.fullest, "No owner has one.", keyOf);
 
   const limited = [...own, ...kinds].filter((line) => !isPast(line)).concat(reading.owners.fullest);
   const fullest = limited.sort((a, b) => b.forecast.share - a.forecast.share)[0];

@@ -19,7 +19,7 @@ function heartbeat(worker) {
   beats[worker.worker] = worker.beats;
   if (!worker.running) { return element("span", "muted", "no job"); }
   if (before === undefined || worker.beats > before) { return element("span", "good", "at work"); }
-  return element("span", "warn", "at work, no beat since");
+  return element("span", "warn", "at work, no new heartbeat");
 }
 
 const counted = (ticks) => figure(ticks) + (ticks === 1 ? " tick" : " ticks");

@@ -2,7 +2,7 @@
 const COLOURS = ["#237a3b", "#4f7fd9", "#d9822b", "#b04fc0", "#c23b3b", "#1f9e9e", "#8a7a1f", "#7a7a7a", "#d95fa0", "#5f6fd9"];
 const HEIGHT = 224;
 const drawn = {};  // chart -> {series, raw, plot}
-// Distances of grid lines in game minutes, so that they fall on hours and days.
+// Distances between grid lines in game minutes, chosen to fall on hours and days.
 const DISTANCES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
 for (let days = 1; days < 1e6; days *= 10) { DISTANCES.push(days * DAY, 2 * days * DAY, 5 * days * DAY); }
 const dayOf = (minute) => "day " + (Math.floor(minute / DAY) + 1);
@@ -12,7 +12,7 @@ const timeOfDay = (minute) => {
   return (hour % 12 || 12) + ":" + String(Math.floor(of % 60)).padStart(2, "0") + (hour < 12 ? " AM" : " PM");
 };
 let times = [];  // real times of the points
-let names = new Map();  // of points whose times are no times of day: "round 4"
+let names = new Map();  // names of points, if the game has no times of day: "round 4"
 const gameTime = (minute) => names.get(minute) || dayOf(minute) + ", " + timeOfDay(minute);
 const MOST_NAMES = 6;
 const splits = (plot) => plot.data[0].filter((at, index) => index % Math.ceil(plot.data[0].length / MOST_NAMES) === 0);
@@ -28,10 +28,10 @@ const shown = (chart, value) => {
   const said = value.toLocaleString("en", value < 100 ? {maximumSignificantDigits: 3} : {maximumFractionDigits: 0});
   return chart.unit === "$" ? "$" + said : said + chart.unit;
 };
-let events = [];  // of the span, the oldest first
-const LABEL = 16;  // pixels between two numbers of events, at least
+let events = [];  // of the span, oldest first
+const LABEL = 16;  // the least distance between two event numbers, in pixels
 
-// Draws a line at each event; its number is that of the table.
+// Draws a line at each event, with the event's number in the table.
 function markEvents(plot) {
   const {ctx, bbox} = plot;
   const dots = window.devicePixelRatio;
@@ -58,7 +58,7 @@ function markEvents(plot) {
   plot.root.dataset.events = events.length;
 }
 
-// Returns the indices of values without a neighbour, through which no line goes: where nothing was measured, none is drawn.
+// Returns the indices of values without a neighbour, which need a dot, since no line goes through them.
 function alone(values) {
   return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);
 }
@@ -107,7 +107,7 @@ function plot(chart, minutes) {
     return;
   }
   if (known) { known.plot.destroy(); }
-  const raw = {lines};  // whole, where the drawn lines are cut off
+  const raw = {lines};  // with the values above `chart.top`, where the drawn lines are cut off
   drawn[id] = {series, raw, plot: new uPlot(options(chart, series, holder.clientWidth, raw), data, holder.lastChild)};
 }
 

@@ -1,4 +1,4 @@
-// What all pages need: cells, tables, and renewing themselves. Everything from outside becomes text, never markup.
+// Shared by all pages: cells, tables and the refresh. Data becomes text, never markup.
 const DAY = 1440;  // minutes
 const byId = (id) => document.getElementById(id);
 const figure = (value) => value === null || value === undefined ? "—" : Number(value).toLocaleString("en");
@@ -22,19 +22,19 @@ const kindLink = (kind) => link(kind, TASKS + "?name=" + encodeURIComponent(kind
 
 const jobLink = (id, text) => link(text, JOB + "?id=" + encodeURIComponent(id));
 
-// A figure whose card is red only if something is wrong.
+// Shows a figure, whose card is red only if something is wrong.
 function alarm(id, text, wrong) {
   byId(id).textContent = text;
   byId(id).closest(".metric-card").classList.toggle("metric-card-danger", wrong);
 }
 
-// What is as it was stays untouched.
+// Sets a property only if it differs, so that an unchanged element stays untouched.
 function became(thing, name, value) {
   if (thing[name] !== value) { thing[name] = value; }
 }
 
-// Columns: [title, class, cell]; a cell is text, a node or a number, made from a row. A table is made once. Afterwards
-// only cells that differ change, so that selection, focus and scroll stay.
+// Shows rows in a table. Columns are [title, class, cell], where `cell` makes text, a node or a number from a row. The
+// table is created once; later only cells that differ change, which keeps selection, focus and scroll position.
 function table(id, columns, rows, nothing, key) {
   const holder = byId(id);
   const titles = JSON.stringify(columns.map(([title, className]) => [title, className]));
@@ -50,7 +50,7 @@ function table(id, columns, rows, nothing, key) {
     made.createTBody();
     const card = element("div", "broker-table-card");
     const figureOf = element("figure", "table-responsive mb-0");
-    figureOf.tabIndex = 0;  // so that the keyboard scrolls it on a narrow screen
+    figureOf.tabIndex = 0;  // so that the keyboard can scroll it on a narrow screen
     figureOf.setAttribute("aria-label", "Table: " + columns.map(([title]) => title).filter(Boolean).join(", "));
     figureOf.append(made);
     card.append(figureOf);
@@ -97,7 +97,7 @@ function state(text, dot) {
   byId("live-dot").className = "status-dot " + dot;
 }
 
-// The events of a run, with their numbers in the charts.
+// Shows the events of a run, with their numbers in the charts if given.
 function eventTable(events, number) {
   table("events", [
     ...(number ? [["No.", "number", number]] : []),
@@ -107,11 +107,11 @@ function eventTable(events, number) {
   ], events, "Nothing happened.", (one) => one.at + one.what);
 }
 
-// Asks something of the run's host, once the operator has confirmed it; `outcome` says what came of it.
+// Sends a request to the run's host once the operator has confirmed it, and shows the outcome.
 async function ask(act, question) {
   if (!window.confirm(question)) { return; }
   const cookie = document.cookie.split("; ").find((one) => one.startsWith("_xsrf=")) || "";
-  byId("outcome").textContent = "Asked…";
+  byId("outcome").textContent = "Sent…";
   let told;
   try {
     const answer = await fetch(ASK, {
@@ -120,10 +120,10 @@ async function ask(act, question) {
     });
     told = await answer.json();
   } catch (error) {
-    told = {error: "Flower does not answer: whether the run was asked is in its history"};
+    told = {error: "Flower does not answer: the run's history shows whether it got the request"};
   }
   byId("outcome").textContent = told.outcome || told.error;
-  if (!told.error) { byId("reason").value = ""; }  // it was that of this request
+  if (!told.error) { byId("reason").value = ""; }  // the reason applied to this request only
   byId("outcome").className = told.error || told.state === "refused" ? "bad" : "";
 }
 
@@ -151,7 +151,7 @@ const dated = (time) => time.toLocaleString("en-GB");
 const TITLE = document.title;
 const SIGNS = {bad: ["\u25b2 ", "#b42318", "M8 1 16 15H0Z"], warn: ["\u25cf ", "#a15c00", "M8 1 15 8 8 15 1 8Z"], good: ["", "#237a3b", "M1 8a7 7 0 1 0 14 0a7 7 0 1 0-14 0Z"]};
 
-// Shows in the browser's tab how the run is: by the icon's shape and colour, and by the worst figure.
+// Shows the run's state in the browser's tab, by the icon's shape and colour and by the worst figure.
 function tab(grade, said) {
   const [sign, colour, shape] = SIGNS[grade];
   const icon = document.querySelector("link[rel=icon]");
@@ -160,7 +160,7 @@ function tab(grade, said) {
   became(document, "title", sign + (said ? said + " · " : "") + TITLE);
 }
 
-// Says that what is shown is old, since when, and why. Nothing green is left.
+// Shows that the figures are stale, since when and why, with nothing green left on the page.
 function stale(since, why) {
   state(since ? "Stale since " + clock(since) : "No answer", "status-dot-error");
   tab("bad", "No answer");
@@ -171,7 +171,7 @@ function stale(since, why) {
 }
 
 function start(draw) {
-  let seen = null;  // when the page was last answered
+  let seen = null;  // time of the last answer
   const show = (reading) => {
     if (reading.error) { stale(seen, reading.error); return; }
     seen = new Date();
@@ -195,7 +195,7 @@ function start(draw) {
     }
     const live = reading.status === "running" && !reading.no_writes;
     const gone = (reading.status || "").endsWith("no host");
-    const real = reading.at ? new Date(1000 * reading.at) : null;  // of the tick
+    const real = reading.at ? new Date(1000 * reading.at) : null;  // real time of the tick
     const since = real === null ? "" : live ? " · " + clock(real) : " · last tick " + dated(real);
     state(
       reading.run && reading.no_writes ? "Redis takes no writes · tick " + figure(reading.tick) + since : reading.run && live ? "Live · tick " + figure(reading.tick) + ", " + reading.clock + since : reading.run ? "Run is " + reading.status + since : "No run",
@@ -208,7 +208,7 @@ function start(draw) {
     try {
       const answer = await fetch(DATA + window.location.search, {credentials: "same-origin", signal: impatience.signal});
       if (answer.ok || answer.status === 503) { return await answer.json(); }
-      return {error: answer.status === 404 ? "There is no such run or job any more: choose another" : "Flower answers " + answer.status};
+      return {error: answer.status === 404 ? "This run or job no longer exists: choose another" : "Flower answers " + answer.status};
     } catch (error) {
       return {error: impatience.signal.aborted ? "No answer within " + PATIENCE / 1000 + " s: Flower or Redis is busy, paused or gone. See cogitate doctor" : "Flower does not answer: start it again with cogitate flower"};
     } finally {

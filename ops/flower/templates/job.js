@@ -18,7 +18,7 @@ function draw(reading) {
     ["Received", "", (task) => task.received ? dated(new Date(1000 * task.received)) : "—"],
     ["Seconds", "number", (task) => task.runtime === null ? "—" : task.runtime.toFixed(2)],
     ["Worker", "minor", (task) => task.worker || "—"],
-  ], reading.task ? [reading.task] : [], "Flower was not running when it was published, or has forgotten it.", null);
+  ], reading.task ? [reading.task] : [], "Flower was not running when the message was published, or has discarded it.", null);
 }
 
 byId("retry").addEventListener("click", () => {

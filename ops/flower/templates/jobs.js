@@ -1,5 +1,5 @@
 const address = (given) => PAGE + "?" + new URLSearchParams(Object.entries(given).filter(([, value]) => value !== "" && value !== null));
-let counted = null;  // the matches that the operator was told of
+let counted = null;  // the matches that the page shows
 
 const when = (job) => (job.open ? "due at tick " : "tick ") + figure(job.at) + ", " + job.clock;
 
@@ -80,6 +80,6 @@ byId("all").addEventListener("submit", (event) => {
   const jobs = action === "retry" ? counted.retry : counted.cancel;
   const many = figure(jobs.length) + (jobs.length === 1 ? " job?" : " jobs?");
   const question = action === "retry" ? "Ask a model again for " + many + " They are charged to today."
-    : "Cancel " + many + " Heuristics take their place, and what their calls cost stays charged.";
+    : "Cancel " + many + " Heuristics take their place, and the cost of their calls stays charged.";
   ask({run: byId("run").value, action, jobs, reason: byId("reason").value}, question);
 });

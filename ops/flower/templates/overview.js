@@ -1,6 +1,6 @@
 const COLUMNS = ["Ticks behind", "Model's answers", "Spent today", "Refused", "Late or too slow", "Cadence"];
 
-// Copies a command; where a page may not use the clipboard, it selects the command instead.
+// Copies a command, or selects it if the page may not use the clipboard.
 function copied(code, button) {
   const select = () => window.getSelection().selectAllChildren(code);
   if (!navigator.clipboard) { select(); return; }
@@ -18,11 +18,11 @@ function remedy(label) {
   return made;
 }
 
-// A cause is shown before what follows from it, at the place and in the tab.
+// Cards of causes precede cards of their consequences, on the page and in the tab.
 const CAUSES = ["host", "workers", "money", "model", "failing", "late"];
 const place = (found) => found.grade === "bad" ? CAUSES.indexOf(found.name) - CAUSES.length : 0;
 
-// A card is made once; afterwards only its texts change, so that what is selected or focused stays so.
+// Shows a card. It is created once; later only its texts change, which keeps selection and focus.
 function card(found, run) {
   let made = byId("card-" + found.name);
   if (!made) {

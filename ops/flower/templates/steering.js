@@ -32,11 +32,11 @@ function draw(reading) {
     ["Value", "number limit", ([, value]) => value],
   ], Object.entries(reading.limits), "There is no limit.", ([name]) => name);
   table("history", [
-    ["Asked", "", asked],
+    ["Request", "", asked],
     ["By", "minor", (one) => one.by || "—"],
     ["State", "", (one) => element("span", GRADES[one.state], one.state)],
     ["Took effect", "", took],
-    ["What came of it", "", (one) => one.job ? jobLink(one.job, "a new job") : one.refused || one.called_off || "—"],
+    ["Outcome", "", (one) => one.job ? jobLink(one.job, "a new job") : one.refused || one.called_off || "—"],
   ], reading.history, "No requests yet.", (one) => one.id);
 }
 

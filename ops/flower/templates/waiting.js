@@ -10,5 +10,5 @@ function draw(reading) {
     ["Served", "number", (row) => row.served],
     ["Due", "number", (row) => row.due],
     ["Waits for", "", (row) => row["waits for"]],
-  ], reading.waiting, "No host is at work.", (row) => row.run);
+  ], reading.waiting, "No host is active.", (row) => row.run);
 }

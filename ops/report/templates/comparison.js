@@ -14,20 +14,20 @@ function side(name, thoughts, count, others) {
   const known = new Set(others.flatMap((thought) => thought.evidence));
   const box = document.createElement("div");
   box.append(element("h3", name));
-  if (!thoughts.length) box.append(element("p", "Nothing that the other run does not have.", "note"));
+  if (!thoughts.length) box.append(element("p", "Nothing that the other run lacks.", "note"));
   for (const thought of thoughts) {
     const by = thought.source ? `${thought.by}, ${thought.source}` : thought.by;
     box.append(element("p", `${thought.type} at ${thought.at} (${by})`, "note"), element("p", thought.text, "said"));
     if (!thought.evidence.length) continue;
     const list = document.createElement("ul");
     for (const text of thought.evidence) list.append(element("li", text, known.has(text) ? "said" : "said own"));
-    box.append(element("p", "It rests on (in bold: nothing beside it does):", "note"), list);
+    box.append(element("p", "It rests on (bold: not evidence in the other run):", "note"), list);
   }
   if (count > thoughts.length) box.append(element("p", `${thoughts.length} of ${count} are shown.`, "note"));
   return box;
 }
 
-// A frame of its own lies above the neighbours of a cell, which would cover half of its outline.
+// Draws a separate frame on top, since the neighbours of a cell would cover half of its outline.
 function frame(id, cell) {
   for (const name of ["x", "y", "width", "height"]) {
     document.getElementById(id).setAttribute(name, cell.getAttribute(name));

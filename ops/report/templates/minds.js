@@ -13,7 +13,7 @@ function learn(index, one) {
   one.byDay = new Map();
   one.citing = new Map();
   for (const entry of one.entries) {
-    entry.minute = entry.minute || 0;  // what is 0 or empty is left out of the data
+    entry.minute = entry.minute || 0;  // the data lacks values that are 0 or empty
     const day = dayOf(entry);
     if (!one.byDay.has(day)) one.byDay.set(day, []);
     one.byDay.get(day).push(entry);
@@ -222,7 +222,7 @@ function search(text) {
 
 const byTime = (one, other) => one.entry.minute - other.entry.minute || one.owner - other.owner || one.entry.n - other.entry.n;
 
-/* Lists the first memories that a search found, and their number; null: those of the day. */
+/* Lists the first memories that a search found, with the number of all; null: the memories of the day. */
 function found(entries, count) {
   shown.found = entries && entries.sort(byTime).slice(0, about.found);
   shown.count = count;
@@ -269,8 +269,8 @@ async function choose(owner, number, focus = false) {
   draw(focus);
 }
 
-/* Shows which agent is chosen. The others are offered as soon as a visitor turns to the choice: a thousand of them take longer
-   than all else on the page. */
+/* Shows the chosen agent. The others become options once a visitor opens the list: a thousand options take longer than the rest
+   of the page. */
 function showChoice(id, chosen) {
   const select = at(id);
   if (!select.querySelector(`[value="${chosen}"]`)) offer(select, [chosen]);
@@ -357,7 +357,7 @@ for (const kind of ["click", "keydown"]) at("beside-day").addEventListener(kind,
   if (!mark || (kind === "keydown" && event.key !== "Enter" && event.key !== " ")) return;
   event.preventDefault();
   const owner = shown.beside;
-  shown.beside = shown.owner;  // they change places
+  shown.beside = shown.owner;  // the two agents change places
   choose(owner, Number(mark.dataset.n), true);
 });
 at("timeline").addEventListener("click", (event) => {
@@ -397,4 +397,4 @@ addEventListener("hashchange", fromHash);
 addEventListener("resize", () => { if (minds.has(shown.owner)) drawTimeline(); });
 addEventListener("DOMContentLoaded", () => {
   if (about.owners.length) { shown.beside = twin(0); fromHash(); }
-});  // after the further scripts
+});  // once the further scripts have run

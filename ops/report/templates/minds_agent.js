@@ -2,7 +2,7 @@
 const PROMISES = 30, PROMISES_OF_ALL = 200, PEOPLE = 8, BY_URGENCY = ["broken", "open", "settled", "kept"];
 
 function people(one) {
-  const met = new Map();  // subject: number of memories, the newest of them
+  const met = new Map();  // subject: [number of memories, the newest one]
   for (const entry of one.entries) {
     for (const subject of entry.subjects || []) {
       if (subject !== one.owner) met.set(subject, [(met.get(subject) || [0])[0] + 1, entry]);
@@ -20,21 +20,21 @@ function peopleList(one, met) {
   }
   for (const [who, words] of stated) list.append(element("li", `${named(who)}: ${words}`));
   if (met.size > PEOPLE) list.append(element("li", `and ${met.size - PEOPLE} others`));
-  return list.children.length ? [element("h3", "Whom the memories are about"), list] : [];
+  return list.children.length ? [element("h3", "People in the memories"), list] : [];
 }
 
 const holder = (id) => about.owners.findIndex((one) => one[0] === id && one[2] === about.owners[shown.owner][2]);
 const another = (id) => (id === about.owners[shown.owner][0] ? "" : `, remembered by ${named(id)}`);
 
-/* A promise: what came of it, who gave it to whom in which words, and the memory that tells what came of it. */
+/* A promise: its state, who gave it to whom in which words, and the memory that tells the outcome. */
 function promiseItem({ giver, taker, said, by, n, when, state, outcome, teller, told, came }) {
   const item = element("li"), mark = element("span", state, `state ${state}`);
   const link = (owner, number, text) => Object.assign(element("a", text), { href: address(owner, number) });
   item.append(mark, `${named(giver)} promised${taker ? ` ${named(taker)}` : ""}: `, link(holder(by), n, said));
   item.append(element("div", `${when}${another(by)}`, "note"));
   const result = element("div", "", "note");
-  if (outcome) result.append(`${{ kept: "Kept", broken: "Broken" }[state] || "What came of it"}, ${came}${another(teller)}: `, link(holder(teller), told, outcome));
-  else result.append("No memory tells what came of it.");
+  if (outcome) result.append(`${{ kept: "Kept", broken: "Broken" }[state] || "Outcome"}, ${came}${another(teller)}: `, link(holder(teller), told, outcome));
+  else result.append("No memory tells the outcome.");
   item.append(result);
   return item;
 }
@@ -49,7 +49,7 @@ function promiseList(promises, most = PROMISES) {
   return list;
 }
 
-/* The promises that an entry gives, or of which it tells what came. */
+/* The promises that an entry makes, or whose outcome it tells. */
 function promisesIn(one, entry) {
   const of = (one.promises || []).filter(({ by, n, teller, told }) => (by === one.owner && n === entry.n) || (teller === one.owner && told === entry.n));
   return of.length ? [element("h3", of.length === 1 ? "Promise" : "Promises"), promiseList(newest(of))] : [];
@@ -59,7 +59,7 @@ const byState = (promises) => BY_URGENCY
   .map((state) => [promises.filter((one) => one.state === state).length, state])
   .filter(([count]) => count).map(([count, state]) => `${count} ${state}`).join(", ");
 
-/* What is known of the chosen agent, whatever memory is chosen. */
+/* Shows the chosen agent, whichever memory is chosen. */
 function drawAgent() {
   const one = here(), parts = [], promises = one.promises, met = people(one);
   const told = promises && promises.length ? `, ${counted(promises.length, "promise", "promises")} (${byState(promises)})` : "";
@@ -77,7 +77,7 @@ function drawAgent() {
   at("of-agent").replaceChildren(...parts);
 }
 
-/* The promises that anybody of the chosen agent's run remembers, each once. */
+/* Returns the promises that any agent of the chosen agent's run remembers, each once. */
 async function promisesOfAll() {
   const run = about.owners[shown.owner][2];
   if (about.served) return askLast("promises", { owner: "" }, run);

@@ -1,5 +1,5 @@
 "use strict";
-const LEFT_OUT = 10, PAUSE_OF_TALK = 10, SUMMARY = 4, TALK = 1, FROM_MEMORY = [0, 1, SUMMARY];  // lanes of what a prompt is chosen from
+const LEFT_OUT = 10, PAUSE_OF_TALK = 10, SUMMARY = 4, TALK = 1, FROM_MEMORY = [0, 1, SUMMARY];  // lanes whose entries a prompt may show
 
 const address = (owner, number) => `#${encodeURIComponent(about.owners[owner][0])}${number ? `/${number}` : ""}${about.owners[owner][2] ? "&1" : ""}`;
 const named = (subject) => (about.owners.find((one) => one[0] === subject) || [subject, subject])[1];
@@ -21,13 +21,13 @@ function links(title, entries, owner) {
   return [element("h3", title), list];
 }
 
-const STATUS = { pending: "not done", active: "under way", completed: "done", cancelled: "cancelled" };  // of a plan's items
+const STATUS = { pending: "not done", active: "under way", completed: "done", cancelled: "cancelled" };  // of plan items
 const memories = (count) => counted(count, "memory", "memories");
 
-/* Whether an entry was remembered when a job was asked for at a tick. */
+/* Returns whether an entry was live at the tick at which a job was requested. */
 const rememberedAt = (entry, tick) => (entry.tick || 0) <= tick && (!entry.archived || entry.archived > tick);
 
-/* What the job of an entry read, and what else was remembered when it was asked for. */
+/* The memories that an entry's job read, and those that it could have read at its request. */
 function read(one, entry, known) {
   const what = entry.model ? "Its prompt showed" : "Its heuristic used";
   if (!entry.shown) return [element("h3", what), element("p", "not kept", "note")];
@@ -41,21 +41,21 @@ function read(one, entry, known) {
   parts.push(...links(`Remembered then and left out: ${rest.length}, the most important first`, first, shown.owner));
   if (rest.length > first.length) parts.push(element("p", `and ${rest.length - first.length} more`, "note"));
   const gone = one.entries.filter((e) => e.n < entry.n).length < entry.n - 1;
-  if (gone) parts.push(element("p", "What was deleted since is not counted.", "note"));
-  if (entry.model) parts.push(element("p", "A prompt can also have the agent's profile, plan, summary and last reflections; these are not marked.", "note"));
+  if (gone) parts.push(element("p", "Memories deleted since are not counted.", "note"));
+  if (entry.model) parts.push(element("p", "A prompt can also show the agent's profile, plan, summary and last reflections, which are not listed here.", "note"));
   return parts;
 }
 
 const deleted = (count) => (count ? [element("p", `and ${count} that ${count === 1 ? "is" : "are"} deleted`, "note")] : []);
 
-/* Why no job is named for an entry that a job usually writes. */
+/* Returns why an entry that a job usually writes has no job here. */
 function withoutJob(entry) {
   if (FROM_MEMORY.includes(entry.lane) && entry.lane !== SUMMARY) return "";
   const trimmed = about.trimmed[about.owners[shown.owner][2]];
   return (entry.tick || 0) > trimmed ? "by the world" : `not kept: the journal begins after tick ${trimmed}`;
 }
 
-/* The prompt and the answer of an attempt, if the run kept them. */
+/* The prompt and the answer of an attempt, if the run recorded them. */
 function attempt(texts) {
   return ["system", "user", "answer", "fault"].filter((name) => texts[name]).map((name) => {
     const text = element("details");
@@ -64,13 +64,13 @@ function attempt(texts) {
   });
 }
 
-/* The parts of a list of facts; `fact` adds one. */
+/* Returns an empty list of facts, and a function that adds a fact to it. */
 function facts() {
   const list = element("dl");
   return { list, fact: (name, text) => { if (text) list.append(element("dt", name), element("dd", text)); } };
 }
 
-/* Where a developer looks for a memory: its number, its ticks, and the job that wrote it. */
+/* Facts about a memory for developers: its number, its ticks, and the job that wrote it. */
 function forDevelopers(entry) {
   const box = element("details", "", "small"), { list, fact } = facts();
   fact("entry", String(entry.n));
@@ -88,10 +88,10 @@ function forDevelopers(entry) {
   return box;
 }
 
-/* A change of closeness, such as "+1"; a kind's own words stay as they are. */
+/* Formats a change of closeness, such as "+1"; a host's own words stay unchanged. */
 const signed = (change) => (Number(change) > 0 ? `+${change}` : change);
 
-/* The lines of the conversation that an entry belongs to: those of its day without a long pause between them. */
+/* The other lines of an entry's conversation: those of its day without a long pause between them. */
 function conversation(one, entry) {
   if (entry.lane !== TALK) return [];
   const lines = one.byDay.get(dayOf(entry)).filter(({ lane }) => lane === TALK), at = lines.indexOf(entry);
@@ -101,7 +101,7 @@ function conversation(one, entry) {
   return lines.slice(Math.max(first, at - LEFT_OUT), Math.min(last, at + LEFT_OUT) + 1).filter((line) => line !== entry);
 }
 
-/* What an entry says; of a plan only what its items do not. */
+/* The text of an entry; for a plan, only if its items do not repeat it. */
 function said(entry) {
   const repeated = (entry.items || []).every((item) => (entry.text || "").includes(item[1]));
   return entry.text && !(entry.items && repeated) ? [element("p", entry.text, "said")] : [];
@@ -134,7 +134,7 @@ function drawCard() {
   fact("archived", entry.gone);
   fact("note", entry.provisional ? "a model's answer may still replace it" : "");
   for (const [who, change, reason] of entry.changes || []) fact("relation", `${named(who)}: ${signed(change)}${reason ? ` (${reason})` : ""}`);
-  parts.push(list, ...promisesIn(one, entry), ...links("The talk around it", conversation(one, entry), shown.owner));
+  parts.push(list, ...promisesIn(one, entry), ...links("The rest of the conversation", conversation(one, entry), shown.owner));
   const rests = entry.evidence || [];
   parts.push(...links(`It rests on ${memories(rests.length)}`, known(rests), shown.owner), ...deleted(rests.length - known(rests).length));
   if (entry.replaced) parts.push(...links("It replaced", known([entry.replaced]), shown.owner));

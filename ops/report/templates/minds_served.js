@@ -1,5 +1,5 @@
 "use strict";
-const PAUSE = 200;  // milliseconds after the last key before a search
+const PAUSE = 200;  // milliseconds between the last key and the search
 
 async function ask(part, values, run) {
   const answer = await fetch(`minds/${part}?${new URLSearchParams({ run: about.runs[run], at: about.at, ...values })}`);
@@ -10,7 +10,7 @@ async function ask(part, values, run) {
 
 const of = (owner, values) => [{ owner: about.owners[owner][0], ...values }, about.owners[owner][2]];
 
-/* Return the answer for what was asked last; null for an earlier question, or after a failure, which the page then tells. */
+/* Returns the answer to the newest request for a part; null for an older request, or after a failure, which the page shows. */
 const turns = new Map();
 async function askLast(part, values, run) {
   const turn = (turns.get(part) || 0) + 1;
@@ -18,17 +18,17 @@ async function askLast(part, values, run) {
   try {
     const found = await ask(part, values, run);
     if (turns.get(part) !== turn) return null;
-    if (at("trouble").dataset.part === part) at("trouble").hidden = true;  // another's is still to be read
+    if (at("trouble").dataset.part === part) at("trouble").hidden = true;  // but not the failure of another part
     return found;
   } catch (error) {
-    at("trouble").textContent = `This cannot be read: ${error.message}`;
+    at("trouble").textContent = `Cannot be read: ${error.message}`;
     at("trouble").dataset.part = part;
     at("trouble").hidden = false;
     return null;
   }
 }
 
-/* Return whether the memories of an owner are here, and the visitor has chosen no other meanwhile. */
+/* Returns whether an owner's memories are loaded, and the visitor has chosen no other owner meanwhile. */
 async function fetchMind(index) {
   if (minds.has(index)) { turns.set("owner", (turns.get("owner") || 0) + 1); return true; }
   const found = await askLast("owner", ...of(index));
@@ -36,7 +36,7 @@ async function fetchMind(index) {
   return found !== null;
 }
 
-/* Fetches what is not needed to draw an owner's day: promises, and which of the day's thoughts heuristics wrote. */
+/* Fetches data that an owner's day can be drawn without: promises, and which thoughts of the day heuristics wrote. */
 const asked = new Set();
 async function fetchFurther() {
   const owner = shown.owner, day = shown.day, one = here(), key = `${owner} ${day}`;
@@ -83,7 +83,7 @@ function readFound({ owner, entry, day }, run) {
   return { owner: about.owners.findIndex((one) => one[0] === owner && one[2] === run), entry, day };
 }
 
-/* -- what comes to mind -- */
+/* -- recall -- */
 
 async function recall(query) {
   const owner = shown.owner, answer = await askLast("recall", ...of(owner, { query }));

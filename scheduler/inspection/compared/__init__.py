@@ -1,1 +1,1 @@
-"""The parts of a comparison of two runs: who each is, and the changes that carried a difference to an owner."""
+"""The parts of a comparison of two runs: each run's identity, the first difference, and how it reached each owner."""

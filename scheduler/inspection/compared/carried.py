@@ -1,4 +1,4 @@
-"""The changes of a tick to each owner's stream and profile, in the order of their application, with their causes."""
+"""List the changes of a tick to owners' streams and profiles, in the order of application, with their causes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from cogitate.scheduler.journal.lines import ReadLine
 
 
 class Carried(NamedTuple):
-    """One change to an owner's stream, or its message to the world."""
+    """One change of an owner's stream or profile, or one message of the owner to the world."""
 
     owner: str
-    what: object
+    what: object  # the change itself, for comparison
     words: str
-    by: str
-    through: str
-    entry: Entry | None = None
+    by: str  # "observation", "boundary", "world", "profile", or the kind of a job
+    through: str  # the job's owner; "" for other changes
+    entry: Entry | None = None  # the observation
 
 
 def profiles_of(line: ReadLine) -> Iterator[tuple[str, Profile]]:
-    """Yield the profiles that a tick gives to owners."""
+    """Yield the new profiles of a tick, by owner."""
     yield from (*line.core.joined, *line.core.profiled)
 
 
 def carried_by(line: ReadLine) -> Iterator[Carried]:
-    """Yield every change of a tick, in the order in which it was applied."""
+    """Yield every change of a tick, in the order of application."""
     core = line.core
     for owner, numbers in core.unread:
         yield Carried(owner, numbers, f"entries {list(numbers)} were unreadable", "boundary", "")
@@ -45,7 +45,7 @@ def carried_by(line: ReadLine) -> Iterator[Carried]:
     for owner, entry in (*core.observed, *core.waiting):
         yield Carried(owner, entry, describe_entry(entry), "observation", "", entry)
     for repeat in core.repeated:
-        yield Carried(repeat.owner, repeat, f"observed again what entry {repeat.number} says", "observation", "")
+        yield Carried(repeat.owner, repeat, f"observed a repeat of entry {repeat.number}", "observation", "")
     for rated in core.rated:
         yield Carried(rated.owner, rated, f"entry {rated.number} was rated {rated.importance}", "boundary", "")
     for effect in core.cuts:

@@ -1,7 +1,7 @@
-"""The cause of a difference between two runs: the first thing that a tick applied to one and not to the other.
+"""Find the cause of a difference between two runs: the first change that a tick applied to only one of them.
 
-Up to that tick both journals are equal, so what differs first is an input, a setting, a request of an operator, an
-answer of a model, or the time at which it arrived. All else follows from it.
+Up to that tick both journals are equal, so the first difference is an input, a setting, an operator's request, a
+model's answer, or the time at which an answer arrived. All other differences follow from it.
 """
 
 from __future__ import annotations
@@ -35,37 +35,37 @@ Cause = Literal[
     "observation",
     "operator",
     "model",  # the same job got another answer, or from another model
-    "lateness",  # an answer was there in time in one run only, or a call failed
+    "lateness",  # an answer was in time in one run only, or a call failed
     "code",  # the same job got another result without a model: its kind or its parameters differ
-    "world",  # the host asked for another effect, such as a plan item's status
+    "world",  # the host applied another effect, such as a plan item's status
     "request",  # a job was requested in one run only
-    "admission",  # the same request was decided otherwise
+    "admission",  # the same request got another decision
     "cadence",  # a kind was postponed, or its cadence stepped
     "memory",  # a boundary cut, rated, left out or deleted other entries
 ]
 T = TypeVar("T")
-LONGEST = 160  # characters of a text that is quoted
+LONGEST = 160  # characters of a quoted text
 
 
 class FirstDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """The first difference between two runs: what one tick applied to each."""
+    """The first difference between two runs: what one tick applied to each of them."""
 
     tick: int
     minute: int  # game time, total minutes
     cause: Cause
-    owner: str = ""  # "" if it concerns no owner alone
-    a: str = ""  # in run A, in words; "": nothing
+    owner: str = ""  # "": it concerns no particular owner
+    a: str = ""  # the change in run A, in words; "": none
     b: str = ""
 
 
 class _Part(NamedTuple):
-    """A thing that a tick applied."""
+    """One change that a tick applied."""
 
     owner: str
-    what: object  # equal in both runs if it is the same
+    what: object  # the change itself; equal in both runs if it does not differ
     words: str
     cause: Cause
-    repeats: int = 0  # number of the entry that it repeats
+    repeats: int = 0  # number of the entry that an observation repeats
 
 
 def first_difference(
@@ -75,37 +75,37 @@ def first_difference(
     profiles: Mapping[str, Profile],
     text_of: Callable[[str, int], str],
 ) -> FirstDifference:
-    """Return what differs first between two lines of one tick, in the order in which a tick applies its parts.
+    """Return the first difference between two lines of one tick, in the order in which a tick applies its parts.
 
     Args:
-        settings: of each run, as it was created. If a decision of the engine differs and so do they, they are the
-            cause.
-        profiles: of the owners at the tick before.
-        text_of: returns the text of an owner's entry, by its number.
+        settings: of each run at its creation. If a decision of the engine differs and the settings differ too, the
+            settings are the cause.
+        profiles: by owner, before the tick.
+        text_of: returns the text of an owner's entry, given its number.
     """
     core = a.core
     for parts in _PARTS:
-        pair = next_unequal(list(parts(a)), list(parts(b)), _identity)  # a tuple of names would infer T as optional
-        one, other = pair
-        first = one or other
+        pair = next_unequal(list(parts(a)), list(parts(b)), _identity)  # unpacked here, mypy would infer T as optional
+        of_a, of_b = pair
+        first = of_a or of_b
         if first is None:
             continue
-        cause, told = _cause(first, one, other), ("", "")
+        cause, values = _cause(first, of_a, of_b), ("", "")
         before = profiles.get(first.owner)
         both = [part.what if part is not None else before for part in pair]
         if all(isinstance(profile, Profile) for profile in both):
             fields = msgspec.to_builtins(both[0]), msgspec.to_builtins(both[1])
             names = changed(*fields)
-            told = _told(names, fields[0]), _told(names, fields[1])
+            values = _values(names, fields[0]), _values(names, fields[1])
         if cause in ("request", "admission", "cadence", "memory") and (names := changed(*settings)):
-            cause, told = "setting", (_told(names, settings[0]), _told(names, settings[1]))
+            cause, values = "setting", (_values(names, settings[0]), _values(names, settings[1]))
         return FirstDifference(
             tick=core.tick,
             minute=core.minute,
             cause=cause,
             owner=first.owner,
-            a=": ".join(filter(None, (told[0], _in_words(one, text_of)))),
-            b=": ".join(filter(None, (told[1], _in_words(other, text_of)))),
+            a=": ".join(filter(None, (values[0], _in_words(of_a, text_of)))),
+            b=": ".join(filter(None, (values[1], _in_words(of_b, text_of)))),
         )
     raise ValueError(f"tick {core.tick}: the lines do not differ")
 
@@ -121,20 +121,20 @@ def _identity(part: _Part) -> object:
     return part.owner, part.what
 
 
-def next_unequal(a: Sequence[T], b: Sequence[T], same: Callable[[T], object]) -> tuple[T | None, T | None]:
-    """Return the first pair of two sequences that differs; None stands for what one of them does not have."""
-    rest = next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if same(one) != same(other)), None)
-    if rest is None:
-        rest = min(len(a), len(b))
-        return (a[rest] if len(a) > rest else None), (b[rest] if len(b) > rest else None)
-    one, other = a[rest], b[rest]
-    one_comes = any(same(one) == same(later) for later in b[rest:])
-    other_comes = any(same(other) == same(later) for later in a[rest:])
-    if one_comes and not other_comes:
-        return None, other
-    if other_comes and not one_comes:
-        return one, None
-    return one, other
+def next_unequal(a: Sequence[T], b: Sequence[T], identity: Callable[[T], object]) -> tuple[T | None, T | None]:
+    """Return the first differing pair of two sequences; None stands for an element that one of them lacks."""
+    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if identity(x) != identity(y)), None)
+    if at is None:
+        at = min(len(a), len(b))
+        return (a[at] if len(a) > at else None), (b[at] if len(b) > at else None)
+    of_a, of_b = a[at], b[at]
+    a_comes_in_b = any(identity(of_a) == identity(later) for later in b[at:])
+    b_comes_in_a = any(identity(of_b) == identity(later) for later in a[at:])
+    if a_comes_in_b and not b_comes_in_a:
+        return None, of_b
+    if b_comes_in_a and not a_comes_in_b:
+        return of_a, None
+    return of_a, of_b
 
 
 def changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
@@ -143,18 +143,18 @@ def changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
 
 
 def shortened(text: str) -> str:
-    """Return a text in one line, cut to a length that fits a message."""
+    """Return a text in one line, truncated to the length that a message quotes."""
     flat = " ".join(text.split())
     return flat if len(flat) <= LONGEST else flat[: LONGEST - 1] + "…"
 
 
 def describe_entry(entry: Entry) -> str:
-    """Return such as `observation "Bob waves."`."""
+    """Describe an entry: `observation "Bob waves."`."""
     return f'{"provisional " if entry.provisional else ""}{entry.type} "{shortened(entry.text)}"'
 
 
 def describe_change(change: Change) -> str:
-    """Return a change of a fork in words."""
+    """Describe a change of a fork."""
     match change:
         case SetLimit() | SetCadence():
             return _asked_for(change)
@@ -177,7 +177,7 @@ def describe_change(change: Change) -> str:
 
 
 def describe_effect(effect: Effect) -> str:
-    """Return an effect in words: what it says, or its name and the entries that it concerns."""
+    """Describe an effect by its text, or by its name and fields."""
     match effect:
         case Append():
             return describe_entry(effect.entry)
@@ -186,8 +186,7 @@ def describe_effect(effect: Effect) -> str:
         case ReplaceSummary():
             return f'long-term summary "{shortened(effect.text)}"'
     fields = {name: value for name, value in msgspec.to_builtins(effect).items() if name not in ("type", "owner")}
-    told = shortened(json.dumps(fields, ensure_ascii=False, sort_keys=True))
-    return f"{effect.__struct_config__.tag} {told}"
+    return f"{effect.__struct_config__.tag} {shortened(json.dumps(fields, ensure_ascii=False, sort_keys=True))}"
 
 
 def _as_json(value: object) -> str:
@@ -195,12 +194,12 @@ def _as_json(value: object) -> str:
 
 
 def told_data(data: Mapping[str, Any]) -> str:
-    """Return what a message to the world says, such as "doing: bake bread, location: bakery"."""
-    told = {
+    """Return the content of a message to the world, such as "doing: bake bread, location: bakery"."""
+    texts = {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
         for name, value in sorted(data.items())
     }
-    return ", ".join(f"{name}: {text}" for name, text in told.items())
+    return ", ".join(f"{name}: {text}" for name, text in texts.items())
 
 
 def _minute(line: ReadLine) -> Iterable[_Part]:
@@ -225,14 +224,14 @@ def _ends(ends: Iterable[tuple[Ended, EndNote]]) -> Iterable[_Part]:
     for ended, note in ends:
         by = f" by {note.model}" if note.model else ""
         how = f"{note.source}{by}" if ended.reason == "none" else f"{ended.reason}, {note.source}{by}"
-        said = "; ".join(map(describe_effect, ended.effects)) or "no effects"
-        words = f"job {ended.key.text()} {ended.end} ({how}): {said}"
+        effects = "; ".join(map(describe_effect, ended.effects)) or "no effects"
+        words = f"job {ended.key.text()} {ended.end} ({how}): {effects}"
         cause: Cause = "model" if note.source in ("llm", "cached") else "code"
         yield _Part(ended.key.owner, _End(ended, note), words, cause)
 
 
 class _End:
-    """The end of a job; equal if what the digest covers is."""
+    """The end of a job. Two ends are equal if the digest's part of them, `ended`, is."""
 
     def __init__(self, ended: Ended, note: EndNote) -> None:
         self.ended = ended
@@ -248,7 +247,7 @@ def _cause(first: _Part, one: _Part | None, other: _Part | None) -> Cause:
     if not isinstance(first.what, _End):
         return first.cause
     if one is None or other is None:
-        return "lateness"  # it ended at this tick in one run only
+        return "lateness"  # a job ended at this tick in one run only
     if not (isinstance(one.what, _End) and isinstance(other.what, _End)) or one.what.ended.key != other.what.ended.key:
         return "lateness"  # the same jobs were open, and a different one ended
     if (one.what.ended.reason, one.what.note.failure) != (other.what.ended.reason, other.what.note.failure):
@@ -256,7 +255,7 @@ def _cause(first: _Part, one: _Part | None, other: _Part | None) -> Cause:
     return "model" if "model" in (one.cause, other.cause) else "code"
 
 
-def _asked_of_memory(line: ReadLine) -> Iterable[_Part]:
+def _world_effects(line: ReadLine) -> Iterable[_Part]:
     for effect in line.core.world_effects:
         yield _Part(effect.owner, effect, describe_effect(effect), "world")
 
@@ -271,7 +270,7 @@ def _observed(line: ReadLine) -> Iterable[_Part]:
             "observation",
         )
     for repeat in core.repeated:
-        words = f"observed again what entry {repeat.number} says"
+        words = f"observed a repeat of entry {repeat.number}"
         yield _Part(repeat.owner, repeat._replace(importance=0), words, "observation", repeat.number)
 
 
@@ -352,7 +351,8 @@ def _facts(line: ReadLine) -> Iterable[_Part]:
         yield _Part("", (name, value), f"{name} = {_as_json(value)}", cause)
 
 
-#: In the order in which a tick applies them; they read every field of a core, since lines may differ in one alone.
+#: In the order in which a tick applies its parts. Together they read every field of a core, because lines may differ in
+#: a single field.
 _PARTS: tuple[Callable[[ReadLine], Iterable[_Part]], ...] = (
     _unread,
     _owners,
@@ -360,7 +360,7 @@ _PARTS: tuple[Callable[[ReadLine], Iterable[_Part]], ...] = (
     _minute,
     lambda line: _ends(zip(line.core.ended, line.notes.ended, strict=True)),
     lambda line: _ends(line.later_ends),
-    _asked_of_memory,
+    _world_effects,
     _observed,
     _rated,
     _controls,
@@ -370,5 +370,5 @@ _PARTS: tuple[Callable[[ReadLine], Iterable[_Part]], ...] = (
 )
 
 
-def _told(names: Iterable[str], settings: Mapping[str, Any]) -> str:
+def _values(names: Iterable[str], settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {shortened(json.dumps(settings.get(name), ensure_ascii=False))}" for name in names)

@@ -1,4 +1,4 @@
-"""Capsules: one file with everything that proves a run, which is verified without a server.
+"""Capsules: one file with everything that proves a run; anyone can verify it without a server.
 
-`container` is the file, `manifest` what it says about its run, and `verifying` the proof.
+`container` reads and writes the file, `manifest` describes its run, and `verifying` checks the proof.
 """

@@ -1,8 +1,8 @@
-"""The container of a capsule: a ZIP archive of one layout, whose comment is a checksum of every byte before it.
+"""The container of a capsule: a ZIP archive with a fixed layout, whose comment is a checksum of every byte before it.
 
-Any program that reads ZIP archives reads it. The members are deflated and follow one another without gaps, all
-with one date and mode, so that the same members give the same bytes. The archive's comment holds the SHA-256 of the
-bytes before it: a changed byte anywhere is found before anything is decompressed.
+Any program for ZIP archives can read it. The members are deflated and follow one another without gaps, all with the
+same date and mode, so the same members give the same bytes. The archive's comment holds the SHA-256 of the bytes before
+it, so a reader finds any altered byte before it decompresses anything.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from cogitate.memory.errors import CogitateError, quoted
 
 MOST_BYTES = 2**30  # of one member, decompressed
 MOST_FILE = 2**32  # bytes of the file
-MOST_LINE = 2**26  # bytes of one line of a member, which is decoded at once
+MOST_LINE = 2**26  # bytes of one line of a member, because a reader decodes it at once
 MOST_MEMBERS = 100
-MOST_DIRECTORY = 2**16  # bytes of the archive's directory, which is read at once
+MOST_DIRECTORY = 2**16  # bytes of the archive's directory, because a reader reads it at once
 
 _MARK = b"cogitate capsule, SHA-256 "
 _COMMENT = len(_MARK) + 64
-_END = struct.Struct("<4s4H2LH")  # the archive's last record: before its comment
+_END = struct.Struct("<4s4H2LH")  # the archive's last record, before its comment
 _LOCAL = 30  # bytes of a member's header without its name
 _DATE = (1980, 1, 1, 0, 0, 0)
 _CHUNK = 2**20
@@ -39,7 +39,7 @@ _MEMBER = re.compile(r"[a-z][a-z_]{0,40}\.jsonl?|prompts/[A-Za-z0-9_-]{1,80}\.j2
 
 
 class CapsuleError(CogitateError, ValueError):
-    """A file is not a capsule, or was changed; the message says what is wrong with it and what to do."""
+    """A file is not a capsule, or was altered; the message names the fault and a remedy."""
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,12 +53,12 @@ AGAIN = "get it again from its author"
 
 
 def changed(path: Path, what: str) -> CapsuleError:
-    """Return the error for a file that was changed after it was written."""
+    """Return the error for an altered or incomplete file."""
     return CapsuleError(f"{path}: {what}: the file was changed or is incomplete: {AGAIN}")
 
 
 class ContainerWriter:
-    """A container that is being written, as a context manager.
+    """Writes a container; a context manager.
 
     Args:
         draft: an empty file to write to and to read from.
@@ -80,7 +80,7 @@ class ContainerWriter:
         """Yield a function that adds bytes to a new member.
 
         Raises:
-            CapsuleError: when the member becomes too large.
+            CapsuleError: if the member becomes too large.
         """
         info = zipfile.ZipInfo(name, _DATE)
         info.compress_type, info.create_system, info.external_attr = zipfile.ZIP_DEFLATED, 3, 0o600 << 16
@@ -101,7 +101,7 @@ class ContainerWriter:
     def finish(self, out: BinaryIO) -> None:
         """Complete the container and write it."""
         self._archive.close()
-        left = self._draft.tell() - 2  # the length of the comment, which is empty so far
+        left = self._draft.tell() - 2  # without the last field, the length of the so far empty comment
         self._draft.seek(0)
         digest = hashlib.sha256()
         while left:
@@ -115,7 +115,7 @@ class ContainerWriter:
 
 
 class Container:
-    """A container that is read: complete, and laid out as it was written. Its members are checked as they are read."""
+    """Reads a container that is complete and laid out as `ContainerWriter` writes it."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
@@ -132,25 +132,25 @@ class Container:
         """Yield the container in a file.
 
         Raises:
-            OSError: when the file cannot be read.
-            CapsuleError: when it is not a capsule, or was changed.
+            OSError: if the file cannot be read.
+            CapsuleError: if it is not a capsule, or was changed.
         """
-        told = path.stat()
-        if not stat.S_ISREG(told.st_mode) or not _END.size + _COMMENT <= told.st_size <= MOST_FILE:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or not _END.size + _COMMENT <= status.st_size <= MOST_FILE:
             raise CapsuleError(f"{path} is not a capsule: give a file that `cogitate export --format capsule` wrote")
         with path.open("rb") as file:
             yield cls(path, file)
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of its members."""
+        """Return the names of the members."""
         return frozenset(self._infos)
 
-    def check(self, name: str, said: Member) -> None:
-        """Check the content of a member, without decoding it.
+    def check(self, name: str, expected: Member) -> None:
+        """Check the content of a member without decoding it.
 
         Raises:
-            CapsuleError: when it is missing, or is not what the manifest says.
+            CapsuleError: if it is missing, or differs from the manifest.
         """
         if name not in self._infos:
             raise changed(self.path, f"{name} is missing")
@@ -159,28 +159,28 @@ class Container:
             while chunk := member.read(_CHUNK):
                 size += len(chunk)
                 digest.update(chunk)
-        if (size, digest.hexdigest()) != (said.bytes, said.sha256):
+        if (size, digest.hexdigest()) != (expected.bytes, expected.sha256):
             raise changed(self.path, f"{name} is not what the manifest says")
 
     def read(self, name: str, most: int = MOST_LINE) -> bytes:
         """Return the content of a member.
 
         Raises:
-            CapsuleError: when it is missing, cannot be decompressed, or has more than `most` bytes.
+            CapsuleError: if it is missing, cannot be decompressed, or has more than `most` bytes.
         """
         if name not in self._infos:
             raise changed(self.path, f"{name} is missing")
         with self._reading(name) as member:
-            found = member.read(most + 1)
-        if len(found) > most:
+            content = member.read(most + 1)
+        if len(content) > most:
             raise CapsuleError(f"{self.path}: {name} has more than {most:,} bytes: Cogitate writes no such capsule")
-        return found
+        return content
 
     def lines(self, name: str) -> Iterator[bytes]:
         """Yield the lines of a member, without their ends.
 
         Raises:
-            CapsuleError: when one is too long, has no end, or cannot be decompressed.
+            CapsuleError: if one is too long, has no end, or cannot be decompressed.
         """
         with self._reading(name) as member, io.BufferedReader(member, _CHUNK) as lines:
             while line := lines.readline(MOST_LINE + 1):
@@ -204,10 +204,10 @@ class Container:
 
     def _checked_layout(self) -> dict[str, zipfile.ZipInfo]:
         """Return the members by name after checking that they follow one another without gaps."""
-        at, found = 0, dict[str, zipfile.ZipInfo]()
+        at, members = 0, dict[str, zipfile.ZipInfo]()
         for info in self._archive.infolist():
             name = info.filename
-            if not _MEMBER.fullmatch(name) or info.orig_filename != name or name in found:
+            if not _MEMBER.fullmatch(name) or info.orig_filename != name or name in members:
                 raise CapsuleError(f"{self.path}: {quoted(name)} is not part of a capsule: {AGAIN}")
             if info.file_size > MOST_BYTES:
                 raise CapsuleError(
@@ -218,14 +218,14 @@ class Container:
             if usual != (zipfile.ZIP_DEFLATED, 0, b"", b"", _DATE) or info.header_offset != at:
                 raise changed(self.path, f"{name} is not laid out as in a capsule")
             at += _LOCAL + len(name) + info.compress_size
-            found[name] = info
+            members[name] = info
         if at != self._directory:
             raise changed(self.path, "there is data between its members")
-        return found
+        return members
 
 
 def _check_whole(path: Path, file: BinaryIO) -> int:
-    """Check the comment of an archive, and return where its directory begins."""
+    """Check the comment of an archive, and return the offset of its directory."""
     size = file.seek(-_END.size - _COMMENT, io.SEEK_END) + _END.size + _COMMENT
     end, comment = file.read(_END.size), file.read(_COMMENT)
     magic, disk, first_disk, here, members, directory, begins, length = _END.unpack(end)

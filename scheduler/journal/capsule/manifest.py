@@ -1,13 +1,13 @@
-"""The manifest of a capsule: which run it holds, what wrote it, and the hash of each member.
+"""The manifest of a capsule: the run that it holds, the versions that wrote it, and the hash of each member.
 
 Members:
-    journal.jsonl    every entry of the journal from tick 1 on, as in the files of a trimmed one, checkpoints included
-    memories.jsonl   one owner a line, as `cogitate export --what memories` writes it
-    answers.jsonl    prompts and answers of the run's jobs, where it recorded them
+    journal.jsonl    every entry of the journal from tick 1 on, checkpoints included, in the form of exported files
+    memories.jsonl   one line per owner, in the form of `cogitate export --what memories`
+    answers.jsonl    prompts and answers of the run's jobs, if it recorded them
     recording.json   the files of the recording that a run plays, by name
-    settings.json    the settings and prices that the run keeps
+    settings.json    the settings and prices that the run stores
     prompts/*.j2     the prompt templates
-    manifest.json    what follows
+    manifest.json    the manifest (`Manifest`)
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class _Formatted(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a capsule says about its run."""
+    """The description of a capsule's run and members."""
 
     format: int = FORMAT
     schema: int = SCHEMA
     run: str
     incarnation: str
-    ticks: Count  # the last one
-    digest: str  # after it
-    chain: str
-    versions: dict[str, str]  # of Cogitate and Python, which wrote the capsule
-    description: dict[str, str]  # that the host gave, such as the world and its seed
+    ticks: Count  # the last tick
+    digest: str  # after the last tick
+    chain: str  # likewise
+    versions: dict[str, str]  # of Cogitate and Python that wrote the capsule
+    description: dict[str, str]  # the host's, such as the world and its seed
     origin: Origin | None = None  # of a fork: the run, the tick and the chain that it continues from
     latency_prior: LatencyPrior | None = None  # of a run whose due ticks follow the model
     members: dict[str, Member]
@@ -72,16 +72,16 @@ def read_manifest(container: Container) -> Manifest:
     """Return the manifest of a capsule after checking every member against it.
 
     Raises:
-        CapsuleError: when it cannot be read, another version wrote it, or a member is missing, changed or unknown.
+        CapsuleError: if it cannot be read, another version wrote it, or a member is missing, altered or unknown.
     """
     raw = container.read(MANIFEST, MOST_MANIFEST)
     try:
-        told = _FORMATTED.decode(raw)
-        if told.format != FORMAT:
-            to_do = "upgrade Cogitate" if told.format > FORMAT else "read it with the version that wrote it"
-            raise CapsuleError(f"{container.path} has format {told.format}, this version reads only {FORMAT}: {to_do}")
-        if told.schema != SCHEMA:
-            raise CapsuleError(f"{container.path} {wrong_version(told.schema)}")
+        head = _FORMATTED.decode(raw)
+        if head.format != FORMAT:
+            remedy = "upgrade Cogitate" if head.format > FORMAT else "read it with the version that wrote it"
+            raise CapsuleError(f"{container.path} has format {head.format}, this version reads only {FORMAT}: {remedy}")
+        if head.schema != SCHEMA:
+            raise CapsuleError(f"{container.path} {wrong_version(head.schema)}")
         manifest = _MANIFEST.decode(raw)
         check_run_name(manifest.run)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -94,6 +94,6 @@ def read_manifest(container: Container) -> Manifest:
     if container.names != named or not {JOURNAL, MEMORIES, SETTINGS} <= named:
         odd = min((container.names ^ named) | ({JOURNAL, MEMORIES, SETTINGS} - named))
         raise changed(container.path, f"{odd} is missing, or the manifest does not name it")
-    for name, said in manifest.members.items():
-        container.check(name, said)
+    for name, member in manifest.members.items():
+        container.check(name, member)
     return manifest

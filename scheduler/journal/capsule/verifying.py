@@ -1,4 +1,4 @@
-"""Verify a capsule: each hash, then the replay of its journal to the digest, without server, key or network."""
+"""Verify a capsule: check each hash, then replay its journal up to the digest, without server, key or network."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from cogitate.tasks.job import JobKey
 
 
 class Rebuilt:
-    """The state that the lines of a journal lead to."""
+    """The state that results from the lines of a journal."""
 
     def __init__(self) -> None:
         self.ticks = 0
         self.digest = self.chain = ""
         self.jobs: set[JobKey] = set()  # that have ended
-        self.prompts: set[str] = set()  # versions of the templates that their prompts came from
+        self.prompts: set[str] = set()  # versions of the templates of their prompts
         self.facts = Facts()
-        self.profiles: dict[str, Profile] = {}  # of the owners that are here
+        self.profiles: dict[str, Profile] = {}  # of the present owners
         self._streams = RebuiltStreams()
 
     def add(self, step: JournalStep) -> None:
         """Apply the next tick.
 
         Raises:
-            JournalError: when it does not follow from those before it.
+            JournalError: if the tick does not follow from those before it.
         """
         line = step.line
         self._streams.add(step)
@@ -73,20 +73,20 @@ class Rebuilt:
 
     @property
     def streams(self) -> dict[str, Stream]:
-        """The streams of all owners by name, those of owners that have left included."""
+        """Return the streams of all owners by name, including those of owners that have left."""
         return dict(sorted(self._streams.all().items()))
 
     def memories(self) -> Iterator[bytes]:
-        """Yield the lines of its memories."""
+        """Yield the lines of the member with memories."""
         for owner, stream in self.streams.items():
             yield dump_with_profile(stream, self.profiles.get(owner))
 
 
 def _check_clock(facts: Facts, tick: int) -> None:
-    """Check the clock of a journal from elsewhere: readers count its days one by one.
+    """Check the clock of a foreign journal, because readers count its days one by one.
 
     Raises:
-        JournalError: when no run has such a clock.
+        JournalError: if no run can have such a clock.
     """
     clock = facts.clock
     seconds, day = 0 < clock.seconds_per_tick <= LONGEST_TICK, 60 <= clock.day_seconds <= LONGEST_DAY
@@ -104,14 +104,14 @@ class Verified(NamedTuple):
     owners: int
     entries: int
     jobs: int  # that have ended
-    answers: int  # of attempts, with their prompts
-    other_prompts: int  # versions of templates that jobs used and the capsule does not have
-    versions: dict[str, str]  # that wrote it
+    answers: int  # attempts with prompt and answer
+    other_prompts: int  # versions of templates that jobs used but the capsule lacks
+    versions: dict[str, str]  # of the programs that wrote it
     sha256: str  # of the file
 
 
 class Capsule:
-    """A capsule whose members are what its manifest says. Its journal is verified as it is read."""
+    """A capsule whose members match its manifest. It verifies its journal while reading it."""
 
     def __init__(self, container: Container) -> None:
         self._container = container
@@ -120,22 +120,22 @@ class Capsule:
 
     @property
     def settings(self) -> bytes:
-        """The settings that the run keeps, as JSON."""
+        """Return the settings that the run stores, as JSON."""
         return self._container.read(SETTINGS)
 
     @property
     def recording(self) -> bytes:
-        """The files of the recording that the run plays, as JSON.
+        """Return the files of the recording that the run plays, as JSON.
 
         Raises:
-            CapsuleError: when it plays none.
+            CapsuleError: if it plays none.
         """
         if RECORDING not in self.manifest.members:
             raise CapsuleError(f"{self.path} cannot be forked: its world is a recording, which is not in it")
         return self._container.read(RECORDING)
 
     def entries(self) -> Iterator[ExportedEntry]:
-        """Yield the entries of its journal, which are in the form in which Cogitate writes them, but not verified."""
+        """Yield the unverified entries of the journal, after checking that they have the form that Cogitate writes."""
         for raw in self._container.lines(JOURNAL):
             entry = read_entry(raw)
             if entry.raw() != raw:
@@ -143,23 +143,23 @@ class Capsule:
             yield entry
 
     def steps(self, entries: Iterable[ExportedEntry] | None = None) -> Iterator[JournalStep]:
-        """Yield the verified lines of its journal.
+        """Yield the verified lines of the journal.
 
         Args:
-            entries: of the journal, if the caller reads them too.
+            entries: the journal's entries, if the caller reads them too.
 
         Raises:
-            CapsuleError, JournalError: when the journal is not that of the manifest.
+            CapsuleError, JournalError: if the journal differs from the manifest.
         """
         step = None
         for step in steps_of(self.entries() if entries is None else entries):
             yield step
-        told = (step.line.core.tick, step.line.digest, step.chain) if step is not None else (0, "", "")
-        if told != (self.manifest.ticks, self.manifest.digest, self.manifest.chain):
-            raise changed(self.path, f"its journal ends at tick {told[0]} with digest {told[1]}, not as its manifest")
+        end = (step.line.core.tick, step.line.digest, step.chain) if step is not None else (0, "", "")
+        if end != (self.manifest.ticks, self.manifest.digest, self.manifest.chain):
+            raise changed(self.path, f"its journal ends at tick {end[0]} with digest {end[1]}, unlike its manifest")
 
     def verify(self) -> Rebuilt:
-        """Return the state that its journal leads to, which its memories must match.
+        """Return the state that results from the journal, after comparing the memories with it.
 
         Raises:
             CapsuleError, JournalError: at the first difference.
@@ -171,25 +171,25 @@ class Capsule:
         return rebuilt
 
     def check(self, rebuilt: Rebuilt) -> None:
-        """Check its memories and settings against the state that its journal leads to.
+        """Check the memories and settings against the state that results from the journal.
 
         Raises:
             CapsuleError: at the first difference.
         """
-        for found, told in zip_longest(rebuilt.memories(), self._container.lines(MEMORIES)):
-            if found != told:
+        for expected, stored in zip_longest(rebuilt.memories(), self._container.lines(MEMORIES)):
+            if expected != stored:
                 raise changed(self.path, "its memories differ from those that its journal leads to")
         if not isinstance(typed_json.decode(self.settings), dict):
             raise changed(self.path, "its settings are not a JSON object")
 
     def answers(self, jobs: Iterable[JobKey]) -> Iterator[tuple[JobKey, bytes]]:
-        """Yield its attempts with prompt and answer, as JSON, each with its job.
+        """Yield the attempts with prompt and answer, as JSON, each with its job.
 
         Args:
-            jobs: that its journal ends.
+            jobs: the jobs that the journal ends.
 
         Raises:
-            CapsuleError: when one is of another job.
+            CapsuleError: if an attempt belongs to another job.
         """
         known = {key.text(): key for key in jobs}
         for raw in self.answer_lines():
@@ -199,11 +199,11 @@ class Capsule:
             yield key, raw
 
     def answer_lines(self) -> Iterable[bytes]:
-        """Return its attempts with prompt and answer, as JSON."""
+        """Return the attempts with prompt and answer, as JSON."""
         return self._container.lines(ANSWERS) if ANSWERS in self.manifest.members else ()
 
     def templates(self) -> set[str]:
-        """Return the versions of its prompt templates."""
+        """Return the versions of the prompt templates."""
         named = (name for name in self.manifest.members if name.startswith(PROMPTS))
         return {hashlib.sha256(self._container.read(name)).hexdigest()[:16] for name in named}
 
@@ -216,11 +216,11 @@ class _OfJob(msgspec.Struct, frozen=True):
 
 @contextmanager
 def open_capsule(path: Path) -> Iterator[Capsule]:
-    """Yield a capsule; what cannot be read in it is an error that names the file.
+    """Yield a capsule; errors of reading it name the file.
 
     Raises:
-        OSError: when the file cannot be read.
-        CapsuleError: when it is not a capsule, was changed, or its journal does not lead to its digest.
+        OSError: if the file cannot be read.
+        CapsuleError: if it is not a capsule, was altered, or its journal does not lead to its digest.
     """
     try:
         with Container.open(path) as container:
@@ -234,10 +234,10 @@ def open_capsule(path: Path) -> Iterator[Capsule]:
 
 
 def verify_capsule(path: Path) -> Verified:
-    """Verify a capsule: its checksum, each member's hash, the journal's chain and digest, and the memories it leads to.
+    """Verify a capsule: its checksum, each member's hash, the journal's chain and digest, and the resulting memories.
 
     Raises:
-        OSError: when the file cannot be read.
+        OSError: if the file cannot be read.
         CapsuleError: at the first difference from its manifest.
     """
     with open_capsule(path) as capsule:

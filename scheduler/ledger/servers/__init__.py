@@ -1,5 +1,5 @@
-"""Clients of a cluster, of servers behind Sentinels, and of several ledgers, each with the interface of one server's.
+"""Clients of a cluster, of Sentinels and of several ledgers, each with the interface of a client of one server.
 
-Only `cogitate.scheduler.ledger.connect` makes them. They know the keys of a run by their tag, and nothing of what the
-values mean.
+Only `cogitate.scheduler.ledger.connect` makes them. They recognise the keys of a run by their tag, and do not interpret
+values.
 """

@@ -1,10 +1,10 @@
 """A client of a Redis or Valkey cluster with the interface of a client of one server.
 
-A command goes to the server that has its first key. The tag in the keys of a run gives it one slot, so what concerns a
-run is on one server, and a pipeline over several runs becomes one for each server. redis-py's `RedisCluster` finds the
-servers, and follows slots that move or fail over. It connects with the first command.
+A command goes to the server that has its first key. All keys of a run have the same tag and so the same slot, so a run
+is on one server, and a pipeline over several runs is split by server. redis-py's `RedisCluster` finds the servers, and
+follows slots that move or fail over. It connects with the first command.
 
-Scripts wait while their slot moves key by key, and are not asked of the server that has a part of the keys.
+While a slot moves key by key, scripts on it wait, because no server has all of its keys.
 """
 
 from __future__ import annotations
@@ -49,34 +49,34 @@ _SLOTS = 16_384
 class ClusterAddress(NamedTuple):
     """The parsed URL of a cluster."""
 
-    hosts: list[tuple[str, int]]  # the servers to ask for the others
+    hosts: list[tuple[str, int]]  # the servers that tell the others
     options: dict[str, Any]  # redis-py's parameters of a client
 
 
 def parse_cluster_url(url: str) -> ClusterAddress:
-    """Read a URL such as "redis+cluster://user:password@one:7000,two:7000?socket_timeout=2".
+    """Parse a URL such as "redis+cluster://user:password@one:7000,two:7000?socket_timeout=2".
 
     Raises:
-        ValueError: when it is not such a URL, or names a database: a cluster has only the first.
+        ValueError: if it is not such a URL, or names a database other than 0, the only one of a cluster.
     """
     scheme, _, rest = url.partition("://")
     parts = urlsplit(f"redis://{rest}")
     login, at, hosts = parts.netloc.rpartition("@")
     if scheme not in CLUSTER_SCHEMES or not hosts or parts.path.strip("/") not in ("", "0"):
         raise ValueError("not the URL of a cluster")
-    found, options = [], dict[str, Any]()
+    addresses, options = [], dict[str, Any]()
     for host in hosts.split(","):
         options = dict(parse_url(f"{scheme.removesuffix('+cluster')}://{login}{at}{host}?{parts.query}"))  # type: ignore[no-untyped-call]
-        found.append((str(options.pop("host", "")), int(options.pop("port", _PORT))))
-    if options.pop("db", 0) or not all(host for host, _ in found):
+        addresses.append((str(options.pop("host", "")), int(options.pop("port", _PORT))))
+    if options.pop("db", 0) or not all(host for host, _ in addresses):
         raise ValueError("not the URL of a cluster")
     if options.pop("connection_class", None) is not None:
         options["ssl"] = True
-    return ClusterAddress(found, options)
+    return ClusterAddress(addresses, options)
 
 
 class _NoSecondWait(RedisCluster):
-    """redis-py's client, which tries no command again that timed out."""
+    """redis-py's client without retries of commands that timed out."""
 
     ERRORS_ALLOW_RETRY = (RedisConnectionError, ClusterDownError, SlotNotCoveredError)  # type: ignore[assignment]
 
@@ -85,10 +85,10 @@ class ClusterRedis(SeveralServers):
     """A client of a cluster. Thread-safe.
 
     Args:
-        options: redis-py's parameters of a client; those of the address precede them.
-        retry: of a command whose server fails; a further try goes to the server that has the slot by then.
-        waits_again: whether a command that timed out is tried again.
-        server: the class of the client of each server, through which scripts go.
+        options: redis-py's parameters of a client; those of the address take precedence.
+        retry: for commands whose server fails; each try goes to the server that then has the slot.
+        waits_again: whether to retry a command that timed out.
+        server: class of each server's client, through which scripts go.
     """
 
     MOVED = (AskError, TryAgainError, ClusterDownError)  # AskError includes MovedError
@@ -109,20 +109,20 @@ class ClusterRedis(SeveralServers):
         self._found: RedisCluster | None = None
         self._clients: dict[ConnectionPool, Redis] = {}
         shown = {name: value for name, value in self._options.items() if name not in ("ssl", "max_connections")}
-        # This pool never connects: it shows the parameters, as the pools of other clients do.
+        # This pool never connects: it only exposes the parameters, like the pools of other clients.
         super().__init__(
             connection_pool=ConnectionPool(SSLConnection if self._options.get("ssl") else Connection, **shown)
         )
 
     def impatient(self, **options: Any) -> ClusterRedis:
-        """Return a client of the same cluster that retries nothing, with other parameters."""
+        """Return a client of the same cluster with other parameters and without retries."""
         return ClusterRedis(self._address._replace(options={**self._options, **options}), {}, Retry(NoBackoff(), 0))
 
     def servers(self) -> list[Redis]:
         """Return a client of each server that has slots.
 
         Raises:
-            RedisError: when none of them answers.
+            RedisError: if none of them answers.
         """
         with _as_outage():
             nodes = self._cluster().get_primaries()  # type: ignore[no-untyped-call]
@@ -132,23 +132,23 @@ class ClusterRedis(SeveralServers):
         """Return a client of the server that has a key.
 
         Raises:
-            RedisError: when none has it, or none answers.
+            RedisError: if none has it, or none answers.
         """
         return self._client_of(self._node_of(key))
 
     def key_on_each(self, key: str) -> list[str]:
-        """Return keys that begin like this one, one on each server that has slots.
+        """Return keys with this prefix, one for each server that has slots.
 
         Raises:
-            RedisError: when none of them answers.
+            RedisError: if none of them answers.
         """
-        missing, found = len(self.servers()), dict[str, str]()
+        servers, keys = len(self.servers()), dict[str, str]()
         for number in range(_SLOTS):
-            one = f"{key}:{number}"
-            found.setdefault(str(self._node_of(one).name), one)
-            if len(found) == missing:
+            candidate = f"{key}:{number}"
+            keys.setdefault(str(self._node_of(candidate).name), candidate)
+            if len(keys) == servers:
                 break
-        return list(found.values())
+        return list(keys.values())
 
     def execute_command(self, *words: Any, **options: Any) -> Any:
         """Run a command and return its answer.
@@ -178,10 +178,10 @@ class ClusterRedis(SeveralServers):
         return self._at_home(key, lambda server: sent_to(server, commands, scripts, transaction=transaction))
 
     def _at_home(self, key: Any, call: Callable[[Redis], T]) -> T:
-        """Return the answer of the server that has a key's slot, wherever that is by now.
+        """Return the answer of the server that currently has a key's slot.
 
         Raises:
-            TryAgainError: while the slot moves key by key, and neither of its servers has all keys of a run.
+            TryAgainError: while the slot moves key by key, so neither server has all keys of a run.
             RedisError: from the server or the connection.
         """
         return self._retry.call_with_retry(lambda: self._answer_of_home(key, call), lambda _: None)
@@ -194,7 +194,7 @@ class ClusterRedis(SeveralServers):
             except MovedError as error:
                 self._cluster().nodes_manager.move_slot(error)
             except (RedisConnectionError, RedisTimeoutError, ClusterDownError):
-                self._look_again(node)
+                self._refresh(node)
                 raise
             except ResponseError as error:
                 if isinstance(error, AskError) or _NOT_ALL_KEYS in str(error):
@@ -228,15 +228,15 @@ class ClusterRedis(SeveralServers):
                 self._clients[pool] = self._server(connection_pool=pool)
             return self._clients[pool]
 
-    def _look_again(self, failed: ClusterNode) -> None:
-        """Ask for the servers anew, the failed one last."""
+    def _refresh(self, failed: ClusterNode) -> None:
+        """Query the layout of the cluster again, from the failed server last."""
         with _as_outage():
             self._cluster().nodes_manager.initialize(last_failed_node_name=failed.name)
 
 
 @contextmanager
 def _as_outage() -> Iterator[None]:
-    """Raise a lost connection where redis-py says, in an error of another class, that it finds no server."""
+    """Raise a connection error when redis-py reports with an error of another class that it finds no server."""
     try:
         yield
     except RedisClusterException as error:

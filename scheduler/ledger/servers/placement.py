@@ -1,11 +1,11 @@
-"""Several ledgers behind the interface of one: each run is on one of them, and what belongs to no run on the first.
+"""A client of several ledgers that looks like a client of one: each run is on one ledger, other keys are on the first.
 
-A new run goes to the ledger that rendezvous hashing of its name and the ledgers' places prefers, so a ledger that is
-added takes its share of new runs. A run that exists is looked for and found where it is, whatever the hash prefers by
-now. `cogitate.scheduler.ledger.moving` moves one; until its old ledger has removed it, both have it, and the one that
-it leaves says so.
+Rendezvous hashing of a new run's name and the ledgers' places chooses its ledger, so an added ledger gets its share of
+new runs. An existing run is searched on all ledgers, because the hash may now prefer another one.
+`cogitate.scheduler.ledger.moving` moves a run; until its old ledger has removed it, both have it, and the old one marks
+it as leaving.
 
-The listing of a run is on its own ledger, and lists are joined. Nothing spans two ledgers.
+The list of runs is the union of the ledgers' lists; each run is listed on its own ledger. No command spans two ledgers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cogitate.scheduler.ledger.keys import RUNS, incarnation_key, moving_key
 from cogitate.scheduler.ledger.servers.cluster import ClusterRedis
 from cogitate.scheduler.ledger.servers.routing import SeveralServers, key_of, sent_to
 
-KNOWN_FOR = 2.0  # seconds for which a process asks the same ledger for a run without looking for it again
+KNOWN_FOR = 2.0  # seconds for which a process remembers the ledger of a run before it searches again
 
 
 class _Known(NamedTuple):
@@ -33,7 +33,7 @@ class _Known(NamedTuple):
 
 
 def by_preference(places: Sequence[str], run: str) -> list[str]:
-    """Return the places in the order in which a run's name prefers them."""
+    """Return the places in the order of preference for a run's name."""
     return sorted(places, key=lambda place: hashlib.blake2b(f"{run}\0{place}".encode(), digest_size=8).digest())
 
 
@@ -41,8 +41,8 @@ class PlacedRedis(SeveralServers):
     """A client of several ledgers. Thread-safe.
 
     Args:
-        ledgers: their clients by place, a text that stays the same when a password changes; the first is the home of
-            what belongs to no run.
+        ledgers: clients by place, a text that stays the same when a password changes; the first ledger has the keys
+            that belong to no run.
     """
 
     MOVED = (TryAgainError,)  # the run leaves that ledger, or a slot of a cluster moves
@@ -56,10 +56,10 @@ class PlacedRedis(SeveralServers):
         super().__init__(connection_pool=self._home.connection_pool)
 
     def place_of(self, run: str) -> str:
-        """Return the place of the ledger that has a run, or that a new run of this name goes to.
+        """Return the place of the ledger that has a run, or that would get a new run of this name.
 
         Raises:
-            RedisError: when it is on no ledger that answers, and one does not.
+            RedisError: if no answering ledger has it, and a ledger does not answer.
         """
         known = self._known.get(run)
         if known is not None and self._clock() < known.until:
@@ -78,7 +78,7 @@ class PlacedRedis(SeveralServers):
         """Return a client of each server of each ledger.
 
         Raises:
-            RedisError: when a cluster among them does not answer.
+            RedisError: if a cluster among them does not answer.
         """
         return [*chain.from_iterable(_servers(ledger) for ledger in self.ledgers.values())]
 
@@ -126,7 +126,7 @@ class PlacedRedis(SeveralServers):
             ledger.close()
 
     def _on_lists(self, command: str, key: str, *names: Any, **options: Any) -> Any:
-        """Run a command on the list of runs: on that of each run's ledger, or on all."""
+        """Run a command on the list of runs: on the ledger of the named run, or on all ledgers."""
         if names:
             run = names[0].decode() if isinstance(names[0], bytes) else str(names[0])
             ledger = self.ledgers[self.place_of(run)]
@@ -140,10 +140,10 @@ class PlacedRedis(SeveralServers):
             self._known.pop(run, None)
 
     def _look_for(self, run: str, first: str) -> str:
-        """Look on the ledgers in turn, first where the run was; remember where it is."""
+        """Search a run on all ledgers, first where it was, and remember its place."""
         preferred = by_preference([*self.ledgers], run)
         leaving: list[str] = []
-        unfinished: list[str] = []  # a deletion or a move has not removed all of it
+        unfinished: list[str] = []  # places from which a deletion or a move has not removed all of it
         free: list[str] = []
         away: RedisError | None = None
         for place in sorted(preferred, key=lambda place: place != first):  # stable
@@ -173,7 +173,7 @@ class PlacedRedis(SeveralServers):
 
 
 def _run_of(key: str | bytes) -> str | None:
-    """Return the run that a key belongs to; None if it belongs to none. See `run_base`."""
+    """Return the run to which a key belongs; None if it belongs to none. See `run_base`."""
     text = key.decode() if isinstance(key, bytes) else key
     before, tagged, rest = text.partition("{")
     run, closed, _ = rest.partition("}:")

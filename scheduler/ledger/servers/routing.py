@@ -1,4 +1,4 @@
-"""The part of a client of several servers that does not depend on how keys find theirs: scripts and pipelines."""
+"""Scripts and pipelines of a client of several servers, independent of how the client routes keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redis.exceptions import NoScriptError, RedisError
 class SeveralServers(Redis):
     """A client of several servers with the interface of a client of one; all keys of a run are on one of them."""
 
-    #: Answers after which a command of a pipeline is sent again by itself, to the server that has its key by then.
+    #: Errors after which a pipeline's command is sent again, alone, to the server that then has its key.
     MOVED: ClassVar[tuple[type[Exception], ...]]
 
     @abstractmethod
@@ -24,30 +24,30 @@ class SeveralServers(Redis):
         """Return the name of the server that has a key.
 
         Raises:
-            RedisError: when none has it, or none answers.
+            RedisError: if none has it, or none answers.
         """
 
     @abstractmethod
     def execute_together(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
-        """Return the answers to commands whose keys are on one server; errors of the server are among them.
+        """Return the answers, including errors of the server, to commands whose keys are on one server.
 
         Raises:
-            RedisError: when the server cannot be reached.
+            RedisError: if the server cannot be reached.
         """
 
     def register_script(self, script: Any) -> Script:
-        """Return a script that any server loads when it is called."""
+        """Return a script that each server loads when it is called there."""
         return LoadedWhereCalled(self, script)
 
     def pipeline(self, transaction: bool = True, shard_hint: object = None) -> Pipeline:
-        """Return a pipeline, in a transaction if all its keys are of one run."""
+        """Return a pipeline; `transaction` requires that all its keys belong to one run."""
         return _Pipeline(self, transaction)
 
     def execute_at_once(self, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
-        """Return the answers to a pipeline's commands, in their order; errors of the servers are among them.
+        """Return the answers, including errors of the servers, to a pipeline's commands, in their order.
 
         Raises:
-            RedisError: when a server cannot be reached.
+            RedisError: if a server cannot be reached.
         """
         places: defaultdict[str, list[int]] = defaultdict(list)  # positions of the commands, by server
         for position, (words, _) in enumerate(commands):
@@ -55,8 +55,8 @@ class SeveralServers(Redis):
         answers: list[Any] = [None] * len(commands)
         for positions in places.values():
             own = [commands[position] for position in positions]
-            found = self.execute_together(own, scripts, transaction=transaction)
-            for position, answer in zip(positions, found, strict=True):
+            own_answers = self.execute_together(own, scripts, transaction=transaction)
+            for position, answer in zip(positions, own_answers, strict=True):
                 answers[position] = answer
         for position, (words, options) in enumerate(commands):
             if isinstance(answers[position], self.MOVED):
@@ -68,9 +68,9 @@ class SeveralServers(Redis):
 
 
 class LoadedWhereCalled(Script):
-    """A script, which the server that is called loads if it does not know it: one that has taken over knows none.
+    """A script that is loaded on the called server if it is unknown there; a server that has taken over knows none.
 
-    redis-py's own class asks at each call what its client is, which takes longer than to write the command.
+    redis-py's own class inspects its client at each call, which takes longer than writing the command.
     """
 
     def __call__(self, keys: Any = None, args: Iterable[Any] | None = None, client: Any = None) -> Any:
@@ -105,10 +105,10 @@ def key_of(words: Sequence[Any]) -> Any:
 
 
 def sent_to(server: Redis, commands: Sequence[Any], scripts: set[Script], *, transaction: bool) -> list[Any]:
-    """Send a pipeline's commands to one server, and return the answers; errors of the server are among them.
+    """Send a pipeline's commands to one server, and return the answers, including errors of the server.
 
     Raises:
-        RedisError: when the server cannot be reached.
+        RedisError: if the server cannot be reached.
     """
     with server.pipeline(transaction=transaction) as pipeline:
         pipeline.command_stack, pipeline.scripts = list(commands), set(scripts)

@@ -1,4 +1,4 @@
-"""A client of the server that Sentinels name as primary, also after they have made a replica the primary."""
+"""A client of the server that Sentinels name as primary; it follows a failover."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sentinel_client(url: str, options: dict[str, Any], retry: Retry, client: typ
     User, password, database and TLS are the server's; "sentinel_username" and "sentinel_password" are the Sentinels'.
 
     Raises:
-        ValueError: when it is not such a URL.
+        ValueError: if it is not such a URL.
     """
     scheme, _, rest = url.partition("://")
     parts = urlsplit(f"redis://{rest}")
@@ -29,15 +29,15 @@ def sentinel_client(url: str, options: dict[str, Any], retry: Retry, client: typ
     name = parts.path.strip("/")
     if scheme not in SENTINEL_SCHEMES or not hosts or not name or "/" in name:
         raise ValueError("not a URL of Sentinels")
-    found, given = [], dict[str, Any]()
+    addresses, given = [], dict[str, Any]()
     for host in hosts.split(","):
         given = dict(parse_url(f"{scheme.removesuffix('+sentinel')}://{login}{at}{host}?{parts.query}"))  # type: ignore[no-untyped-call]
-        found.append((str(given.pop("host", "")), int(given.pop("port", _PORT))))
-    if not all(host for host, _ in found):
+        addresses.append((str(given.pop("host", "")), int(given.pop("port", _PORT))))
+    if not all(host for host, _ in addresses):
         raise ValueError("not a URL of Sentinels")
     tls = {"ssl": True} if given.pop("connection_class", None) is not None else {}
     theirs = {name.removeprefix("sentinel_"): given.pop(name) for name in [*given] if name.startswith("sentinel_")}
     shared = {name: value for name, value in {**options, **given}.items() if name.startswith(("socket_", "ssl_"))}
-    sentinels = Sentinel(found, sentinel_kwargs={**shared, **tls, **theirs}, **{**options, **given}, **tls)  # type: ignore[no-untyped-call]
+    sentinels = Sentinel(addresses, sentinel_kwargs={**shared, **tls, **theirs}, **{**options, **given}, **tls)  # type: ignore[no-untyped-call]
     made: Redis = sentinels.master_for(name, redis_class=client, retry=retry)  # type: ignore[no-untyped-call]
     return made

@@ -39,7 +39,7 @@ def after(owner, name, tick):
     setattr(owner, name, wrapped)
 
 if moment == "turn":
-    after(PostedLoop, "_say", lambda loop, turn: loop._passed.number)
+    after(PostedLoop, "_make_calls", lambda loop, turn: loop._passed.number)
 elif moment == "committed":
     after(HostLedger, "advance", lambda ledger, commit, apply: commit.tick)
 elif moment == "answer":

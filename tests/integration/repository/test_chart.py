@@ -221,7 +221,7 @@ def test_only_pods_of_the_release_reach_its_server_and_selectors_meet_their_pods
         ({"worker": {}}, "worker"),
         ({"settings": {"OPENAI_API_KEY": "sk-1"}}, "OPENAI_API_KEY"),
         ({"settings": {"COGITATE_REDIS_URL": "redis://x"}}, "COGITATE_REDIS_URL"),
-        ({"redis": {"state": "redis://x"}}, "name both"),
+        ({"redis": {"state": "redis://x"}}, "set both"),
         ({"autoscaling": {"enabled": True}, "flower": {"enabled": False}}, "flower.enabled"),
         ({"autoscaling": {"enabled": True, "minReplicas": 30}}, "more than maxReplicas"),
         ({"host": {"type": "Deployment"}}, "host"),

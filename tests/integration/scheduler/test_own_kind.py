@@ -131,7 +131,7 @@ def test_a_kind_in_the_script_that_runs_is_refused_before_workers_miss_it(tmp_pa
     script.write_text((tmp_path / "dreams.py").read_text() + SCRIPT)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
-    assert "declared in the script that runs" in done.stderr
+    assert "the script that runs declares a kind of job" in done.stderr
 
 
 SCRIPT = """

@@ -103,7 +103,7 @@ def test_prompts_are_hybrid_and_vectors_are_paid_for_once(tmp_path: Path) -> Non
     vectors = Cost(0, lived.embedded, 2 * lived.embedded)
     assert spent(lived.jobs) == added(lived.thought, vectors)
     assert all(job.usage.tokens <= job.reserved.tokens for job in lived.jobs)
-    assert lived.found[1].startswith("the query's vector is not there yet")
+    assert lived.found[1].startswith("the query has no vector yet")
     assert lived.found[2:] == [SEEN[1], ""], "the next job of anybody gets the vector that a search lacked"
 
 

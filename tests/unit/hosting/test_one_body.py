@@ -64,7 +64,7 @@ def test_two_tasks_do_not_share_the_ticks(cogitate_loop: Loops) -> None:
     first, second = asyncio.run(host())
     assert first is None
     assert isinstance(second, UsageError)
-    assert "waits for the next tick already" in str(second)
+    assert "already waits for the next tick" in str(second)
 
 
 def test_another_thread_cannot_act_in_the_turn(cogitate_loop: Loops) -> None:

@@ -36,7 +36,7 @@ def test_a_fast_body_fits_the_pace() -> None:
     assert found["act"].line() == "act: 0.65 s = 13 ticks of 2 to 60: fits"
     needed = found["plan"].ticks
     assert needed is not None
-    assert found["plan"].line().endswith(f"{needed} ticks of 2 to 480: asked {2 * needed} ticks before the morning")
+    assert found["plan"].line().endswith(f"{needed} ticks of 2 to 480: requested {2 * needed} ticks before morning")
 
 
 def test_a_slow_body_is_named() -> None:

@@ -163,9 +163,9 @@ def test_a_changed_history_is_found_under_new_hashes(capsule: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("said", "match"),
     [
-        ({"ticks": 5}, "ends at tick 6 with digest .*, not as its manifest"),
-        ({"digest": "0" * 32}, "not as its manifest"),
-        ({"chain": "0" * 32}, "not as its manifest"),
+        ({"ticks": 5}, "ends at tick 6 with digest .*, unlike its manifest"),
+        ({"digest": "0" * 32}, "unlike its manifest"),
+        ({"chain": "0" * 32}, "unlike its manifest"),
         ({"digest": "\x1b[31m"}, "no digest and chain"),
         ({"ticks": 10**400}, "manifest cannot be read"),
         ({"ticks": -1}, "manifest cannot be read"),

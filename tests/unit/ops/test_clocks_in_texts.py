@@ -73,7 +73,7 @@ def texts_of(client: FakeRedis, data_dir: Path) -> str:
                 "Reflections every 3 game minutes",
                 "in the last game hour",
                 "free again on day 2 at 00:00",
-                "Tokens a tick",
+                "Tokens per tick",
                 "the mean of 60 ticks (60 game minutes)",
             ],
         ),

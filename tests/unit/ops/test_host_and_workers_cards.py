@@ -42,7 +42,7 @@ def test_a_host_whose_redis_takes_no_writes_is_not_well(held: bool) -> None:
 
 def test_a_lost_host_comes_with_a_remedy() -> None:
     assert host_card(run(held=False)).lines == [
-        'no host is at work: start the program that hosts it again, with exist="resume"',
+        'no host is active: start the program that hosts it again, with exist="resume"',
         "the last was vm:7",
     ]
 
@@ -51,7 +51,7 @@ def test_workers_are_not_missing_where_redis_refuses_their_heartbeats() -> None:
     seen = WorkersSeen(alive=[], missing=[MissingWorker(worker="a", seconds=7.5)], kinds=[])
     well = run(open={"act": OpenKind(waiting=4)})
     assert graded(workers_card(well, seen)) == ("0 of 1", "bad")
-    assert graded(workers_card(well, seen, no_writes=True)) == ("not known", "warn")
+    assert graded(workers_card(well, seen, no_writes=True)) == ("unknown", "warn")
 
 
 @pytest.mark.parametrize(

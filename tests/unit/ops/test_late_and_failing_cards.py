@@ -55,7 +55,7 @@ def test_what_begins_is_red_within_the_game_hour_although_the_minute_was_well() 
 def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None:
     card = late_card(run(hour=hour(ends={"dropped": 9}, reasons={"too_slow": 4})))
     assert (card.value, card.grade) == ("4 of 9", "bad")
-    assert "0 late; 4 not asked, since answers took longer than they may wait" in card.lines
+    assert "0 late; 4 not asked, since answers take longer than they may wait" in card.lines
     assert card.lines[0] == "act 4"
 
 

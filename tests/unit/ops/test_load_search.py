@@ -108,7 +108,7 @@ def test_the_answer_names_the_sustained_load_the_failing_one_and_the_cost_of_thr
     assert f"With the controller on {at} agents hold" in said
     assert f"At {at} agents throttling reflections down to 0.5 cost:" in said
     assert f"reflections: {2 * at} instead of {4 * at}" in said
-    assert "experiences that a reflection rests on: 15.0% instead of 30.0%" in said
+    assert "experiences that reflections cite: 15.0% instead of 30.0%" in said
     data = knee_json(search, knees)
     assert data["on"]["holds"] == f"{at} agents"
     assert data["cost"]["reflections"] == {"on": str(2 * at), "off": str(4 * at)}

@@ -88,7 +88,7 @@ def test_a_model_is_not_slow_because_the_host_caught_up() -> None:
     assert graded(model_card(run(hour=late), [ENDPOINT])) == ("too slow", "bad")
     stalled = run(hour=msgspec.structs.replace(late, late_by_host=16))
     assert graded(model_card(stalled, [ENDPOINT])) == ("up", "good")
-    assert "jobs late after it stalled: 16" in host_card(stalled).lines
+    assert "jobs late because it stalled: 16" in host_card(stalled).lines
     none = hour(ends={"applied": 16}, sources={"heuristic": 16}, reasons={"late": 16})
     assert graded(model_card(run(hour=none), [ENDPOINT])) == ("no answer in time", "bad")
     assert model_card(run(hour=msgspec.structs.replace(none, late_by_host=16)), [ENDPOINT]).grade in ("", "good")

@@ -35,6 +35,11 @@ def test_without_a_limit_none_is_shown(capsys: pytest.CaptureFixture[str]) -> No
     assert "real_day" not in json.loads(capsys.readouterr().out)
 
 
+def test_an_empty_server_says_how_to_start_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    show_runs(FakeRedis(), Settings(), as_json=False)
+    assert capsys.readouterr().out == "no runs yet; start one with: cogitate run\n"
+
+
 @pytest.mark.parametrize("name", ["schelling-seed-17", "a" * 64])
 def test_a_name_is_shown_in_one_piece_and_no_neighbour_is_lost(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
@@ -47,5 +52,6 @@ def test_a_name_is_shown_in_one_piece_and_no_neighbour_is_lost(
     show_runs(FakeRedis(), Settings(), as_json=False)
     shown = capsys.readouterr().out
     assert name in shown
+    assert "no runs yet" not in shown
     folded = "".join(line.split("│")[-2].strip() for line in shown.splitlines() if "│" in line)
     assert folded == "vm-7.example:123"

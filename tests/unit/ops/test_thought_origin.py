@@ -39,7 +39,7 @@ def job(**facts: Any) -> JobRecord:
         ({"source": "llm", "model": "other"}, "by the model other"),
         (
             {"source": "cached", "model": "default"},
-            "by the model small-model-3, whose earlier answer to the same prompt was used again",
+            "by the model small-model-3, from its earlier answer to the same prompt",
         ),
         ({"source": "heuristic"}, "by a heuristic, without a model"),
         (
@@ -75,7 +75,7 @@ def test_a_thoughts_origin_is_told_with_the_reason_why_no_model_wrote_it(facts: 
 def test_a_late_answer_is_the_models_though_a_heuristics_result_took_effect_in_time() -> None:
     one = job(source="heuristic", reason="late", late=LATE, usage=Cost(calls=1, tokens=99))
     assert origin_of(Written(one, late=True), MODELS) == (
-        "by the model small-model-3, in place of what a heuristic wrote"
+        "by the model small-model-3, in place of a heuristic's result"
     )
     assert lateness_of(Written(one, late=True)) == "37 game minutes"
     assert cost_of(Written(one, late=True)) == "1 call, 40 tokens"
@@ -85,5 +85,5 @@ def test_a_late_answer_is_the_models_though_a_heuristics_result_took_effect_in_t
 
 def test_attempts_in_vain_are_part_of_what_a_thought_cost() -> None:
     one = job(source="llm", model="default", usage=Cost(calls=1, tokens=40), retried=Cost(calls=2, tokens=70))
-    assert cost_of(Written(one)) == "1 call, 40 tokens; and 2 calls, 70 tokens for attempts in vain"
+    assert cost_of(Written(one)) == "1 call, 40 tokens; and 2 calls, 70 tokens for failed attempts"
     assert cost_of(Written(job(source="heuristic"))) == "nothing"

@@ -106,7 +106,7 @@ def test_important_memories_are_never_taken() -> None:
     assert all(e.importance < 5 for e in taken)
 
 
-def test_ordinary_old_conversations_become_a_summary_of_each_pair() -> None:
+def test_each_ordinary_old_conversation_becomes_a_summary() -> None:
     stream = stream_of(
         message("I will bring 3 cakes on day 5.", 500),
         message("Thanks.", 501, speaker=KLAUS, hearer=MARIA),
@@ -116,10 +116,11 @@ def test_ordinary_old_conversations_become_a_summary_of_each_pair() -> None:
     (request,) = due_turn(KIND, stream, 800 + 36 * 60)
     assert request.numbers == (1, 2, 3)
     effects = KIND.heuristic(case_of(KIND, stream, 800 + 36 * 60, request=request))
-    (summary,) = appended(effects)
-    assert summary.source == "dialogue"
-    assert "cakes" in summary.text
-    assert effects[1:] == (Archive(owner=KLAUS, numbers=(1, 2, 3), into_appended=True),)
+    morning, later = appended(effects)
+    assert {morning.source, later.source} == {"dialogue"}
+    assert ("3 cakes" in morning.text, "4 now" in later.text) == (True, True)
+    gone = [effect for effect in effects if isinstance(effect, Archive)]
+    assert gone == [Archive(owner=KLAUS, numbers=numbers, into_appended=True) for numbers in ((1, 2), (3,))]
 
 
 def test_entries_of_open_jobs_are_left_alone() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.conversations import (
     GAP,
@@ -283,7 +284,7 @@ def test_a_repeated_statement_is_told_once(owner: str) -> None:
 @pytest.mark.parametrize("subjects", [(MARIA,), (MARIA, KLAUS), ()])
 def test_a_line_that_names_its_speaker_is_told_as_written(verb: str, subjects: tuple[str, ...]) -> None:
     noted = Entry(type="message", text=f'Maria Lopez {verb}: "I promise: I will sing."', minute=600, subjects=subjects)
-    assert parse_line(noted, WORLD.names) == ("", noted.text, 600, "")
+    assert parse_line(noted, WORLD.names) == Utterance("", noted.text, 600)
 
 
 def test_a_denial_is_quoted() -> None:
@@ -330,7 +331,7 @@ def test_a_digest_is_bounded_by_the_text_limit() -> None:
     ("said", "told"),
     [
         # Russian, and Han without a full stop
-        ("мама мыла раму и потом пошла в лес за грибами и " * 20, "День 1 10:00. Maria → Klaus: «и потом пошла в лес"),
+        ("мама мыла раму и потом пошла в лес за грибами и " * 20, "День 1 10:00. Maria → Klaus: «…и потом пошла в лес"),
         (
             "".join(chr(0x4E00 + 7 * n) for n in range(900)),
             f"第1天 10:00。Maria Lopez 对 Klaus Mueller 说：“{chr(0x4E00)}",

@@ -6,7 +6,7 @@ import pytest
 
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
-from cogitate.memory.summaries.parts import LEAST_PART, PART, end_of_word, line_in_parts, sentence_in_parts
+from cogitate.memory.summaries.parts import LEAST_PART, end_of_word, line_in_parts, sentence_in_parts
 
 
 def numbered(first: int, last: int) -> str:
@@ -18,7 +18,7 @@ def line(text: str) -> Utterance:
 
 
 def part(text: str) -> Utterance:
-    return Utterance("Jon", text, PART, "Gina")
+    return Utterance("Jon", text, 600, "Gina", is_part=True)
 
 
 @pytest.mark.parametrize("words", [1, 19, 20])

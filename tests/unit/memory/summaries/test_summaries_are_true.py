@@ -16,9 +16,11 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import stems, words
 from cogitate.memory.summaries.conversations import summarise_entries
+from cogitate.memory.summaries.transcripts import without_directions
 from cogitate.memory.summaries.units import MAX_SPEAKER
 from tests.unit.memory.language.leads import without_leads
 from tests.unit.memory.summaries.test_summary import TALK
+from tests.verbatim import altered_quotes
 
 #: Words of telling: who talked when, verbs of speech, written-out contractions, days and plans that are over.
 TELLING = frozenset(
@@ -91,6 +93,9 @@ def check(lines: Sequence[tuple[str, str]]) -> None:
         said = frozenset(stems(" ".join(text for name, text in lines if name == called[speaker])))
         for quote in re.findall('"([^"]+)"', quotes[2]):
             assert set(stems(quote)) <= said | TELLING | numbers, (speaker, quote)
+    assert altered_quotes(summary, [said for _, text in lines for said in (text, without_directions(text))]) == [], (
+        summary
+    )
 
 
 @given(st.lists(st.tuples(st.sampled_from(PEOPLE), st.sampled_from(SAID)), min_size=1, max_size=14))

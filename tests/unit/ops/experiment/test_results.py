@@ -83,7 +83,7 @@ def test_the_page_shows_conditions_as_text(tmp_path: Path) -> None:
     assert "&lt;b&gt;rain" in html
     assert "<b>rain" not in html
     assert "500 of 1,000 tokens spent" in html
-    assert "24 thoughts of a model, 6 of heuristics" in html
+    assert "24 thoughts by a model, 6 by heuristics" in html
     assert "3 pairs are too few" in html
     assert 'class="limit"' in html  # where the difference is 0
 

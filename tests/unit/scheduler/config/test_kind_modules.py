@@ -72,5 +72,7 @@ def test_workers_receive_the_modules_of_a_hosts_kinds(monkeypatch: pytest.Monkey
     assert kind_modules.hand_on_kinds(settings).kinds == ("json", "math", "string"), "each once"
     assert settings.kinds == ("json", "math")
     monkeypatch.setattr(kind_modules, "declaring_modules", lambda: ["string", ""])
-    with pytest.raises(ConfigurationError, match="declared in the script that runs, and workers cannot import that"):
+    with pytest.raises(
+        ConfigurationError, match="the script that runs declares a kind of job, and workers cannot import the script"
+    ):
         kind_modules.hand_on_kinds(settings)

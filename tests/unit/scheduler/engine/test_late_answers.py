@@ -18,7 +18,7 @@ from cogitate.memory.unreadable import LeftOut
 from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.engine import late_answers
 from cogitate.scheduler.engine.boundary import Closing, close_due
-from cogitate.scheduler.engine.late_answers import Awaited, LateAnswer, LateAnswers, ProvisionalEntry, tells_all_of
+from cogitate.scheduler.engine.late_answers import Awaited, LateAnswer, LateAnswers, ProvisionalEntry, covers
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.run_data import RunData, Streams
 from cogitate.scheduler.ledger.claims import Result
@@ -248,11 +248,11 @@ def test_a_job_that_has_had_its_answer_is_not_awaited(run: Run) -> None:
 
 def test_results_for_a_former_owner_are_not_kept(run: Run) -> None:
     guess = run.streams[ANN].append(Entry(type="reflection", text="a guess", minute=0, provisional=True), 2)
-    assert Awaited(60, (ProvisionalEntry(ANN, guess.number),)).stands(run.streams)
-    assert not Awaited(60, (ProvisionalEntry("agent:gone", guess.number),)).stands(run.streams)
-    assert not Awaited(60, (ProvisionalEntry(ANN, guess.number), ProvisionalEntry(ANN, 1))).stands(run.streams), (
-        "one is no guess"
-    )
+    assert Awaited(60, (ProvisionalEntry(ANN, guess.number),)).is_replaceable(run.streams)
+    assert not Awaited(60, (ProvisionalEntry("agent:gone", guess.number),)).is_replaceable(run.streams)
+    assert not Awaited(60, (ProvisionalEntry(ANN, guess.number), ProvisionalEntry(ANN, 1))).is_replaceable(
+        run.streams
+    ), "one is no guess"
 
 
 @pytest.mark.parametrize(
@@ -263,9 +263,9 @@ def test_a_summary_covers_another_that_reaches_no_further(upto: int | None, othe
     def summary(since: int | None, *evidence: int) -> Entry:
         return Entry(type="summary", text="They met.", minute=1, since_number=since, evidence=evidence)
 
-    assert tells_all_of(summary(upto, 1, 2), summary(other, 2)) is all_of_it
-    assert not tells_all_of(summary(9, 1), summary(None, 1, 2)), "one of its lines is missing"
-    assert tells_all_of(seen("1"), summary(9, 1, 2)), "no summary has no lines to tell"
+    assert covers(summary(upto, 1, 2), summary(other, 2)) is all_of_it
+    assert not covers(summary(9, 1), summary(None, 1, 2)), "one of its lines is missing"
+    assert covers(seen("1"), summary(9, 1, 2)), "no summary has no lines to tell"
 
 
 def test_an_answer_for_a_missing_entry_is_no_longer_awaited_and_leaves_the_ledger(run: Run) -> None:

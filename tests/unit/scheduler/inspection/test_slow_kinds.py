@@ -50,7 +50,7 @@ def test_it_shows_the_answers_duration_and_the_jobs_time() -> None:
 
 
 def test_a_fast_kind_was_refused_for_another_reason() -> None:
-    assert "; these had others ahead of them" in said(store_of(60))[0]
+    assert "; these jobs queued behind others" in said(store_of(60))[0]
     assert "others" not in said(store_of(61))[0]
 
 

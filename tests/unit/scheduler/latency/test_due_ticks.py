@@ -104,7 +104,7 @@ def test_a_job_that_cannot_wait_is_refused_and_is_no_probe() -> None:
     assert case.asked(5_000, within=19) is None
 
 
-def test_a_kind_that_is_too_slow_is_tried_again_and_after_two_tries_in_vain_more_rarely() -> None:
+def test_a_kind_that_is_too_slow_is_tried_again_and_after_two_slow_in_turn_more_rarely() -> None:
     case = Case()
     tick, pauses = 1_000, []
     case.learn(*[100] * 20, at=tick)
@@ -126,7 +126,7 @@ def test_a_crowd_that_was_late_is_one_try() -> None:
     case.known.record_request("act", MODEL, 1_000)
     for ticks in range(61, 90):  # all asked for at 1,000
         case.learn(ticks, at=1_000 + ticks)
-    assert case.known.tries_in_vain("act", MODEL, 60) == 1
+    assert case.known.slow_in_turn("act", MODEL, 60) == 1
     assert case.asked(1_000 + PAUSE - 1) is None
     assert case.asked(1_000 + PAUSE) is not None
 

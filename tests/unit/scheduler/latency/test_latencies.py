@@ -367,13 +367,13 @@ def test_a_late_job_counts_by_its_age_in_a_run_of_any_length() -> None:
     assert known.samples("act", MODEL)[-1].ticks == 2
 
 
-def test_tries_in_vain_are_those_in_turn_that_took_longer_than_the_most() -> None:
+def test_slow_in_turn_are_those_in_turn_that_took_longer_than_the_most() -> None:
     known = Latencies()
     for ticks, at in ((9, 20), (3, 40), (9, 60), (9, 80), (9, 84)):
         learn(known, ticks, at)
-    assert known.tries_in_vain("act", MODEL, 8) == 2, "the last two were under way together"
-    assert known.tries_in_vain("act", MODEL, 9) == 0, "just in time"
-    assert known.tries_in_vain("plan", MODEL, 1) == 0
+    assert known.slow_in_turn("act", MODEL, 8) == 2, "the last two were under way together"
+    assert known.slow_in_turn("act", MODEL, 9) == 0, "just in time"
+    assert known.slow_in_turn("plan", MODEL, 1) == 0
 
 
 @pytest.mark.parametrize(("older", "kept"), [(2, 2 + RECENT), (3, RECENT), (4, RECENT)])

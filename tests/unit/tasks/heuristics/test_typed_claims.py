@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.language.quotations import without_marks
 from cogitate.memory.language.text import stems
-from cogitate.memory.language.times import parse_clock
+from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.simulation.town.perception import Seen
 from cogitate.simulation.town.town import Town
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.recalled import Recalled
 from tests.unit.tasks.heuristics.lived_days import lived
-
-_FOR = re.compile(r"For (?:day (?P<day>\d+)|today) at (?P<clock>\d+:\d\d [AP]M): ")
 
 
 class LoggedTown(Town):
@@ -61,10 +59,10 @@ def test_promises_and_appointments_are_claimed_as_the_town_logged_them() -> None
                 settled += 1
                 assert not set(logged) <= town.open, promise
         for finding in typed_findings(recalled, promises):
-            if dated := _FOR.match(finding.text):
+            if finding.evidence not in {promise.evidence for promise in promises}:
                 coming += 1
-                day = int(dated["day"]) - 1 if dated["day"] else day_of(recalled.minute)
-                clock = parse_clock(dated["clock"])
-                assert clock is not None
-                assert day * DAY + clock in town.dates, finding.text
+                minute = recalled.by_number[finding.evidence[0]].minute
+                said = anchor_days(without_marks(finding.text), minute)
+                day = (days_named(said) or [day_of(minute)])[-1]
+                assert {day * DAY + time.minute for time in find_times(said)} & town.dates, finding.text
     assert min(given, settled, coming) > 5

@@ -10,7 +10,6 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.effects import Tell
 from cogitate.memory.entry import PlanItem
 from cogitate.memory.importance import Ratings
-from cogitate.memory.language.times import anchor_days
 from cogitate.memory.profile import Location
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.conversations import summarise_entries
@@ -21,6 +20,7 @@ from cogitate.tasks.plan import Plan
 from cogitate.tasks.reflect import Reflect
 from tests.unit.tasks.heuristics.written_worlds import WRITTEN_WORLDS, WrittenWorld
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, appended, case_of, message, observation, stream_of
+from tests.verbatim import altered_quotes
 
 PLAN, REFLECT = Plan(Templates()), Reflect(Templates())
 EVENING, MORNING = 1_100, DAY + 420
@@ -76,6 +76,8 @@ def test_a_reflection_quotes_and_tells_on_which_day_tomorrow_was_said(written: W
     told, later = _reflection(written, EVENING), _reflection(written, MORNING)
     assert written.grave in told
     assert written.invitation in told or written.promise in told
+    said = (written.ordinary, written.grave, written.invitation, written.promise)
+    assert altered_quotes(told + later, said) == []
     assert re.search(rf"[（(]{re.escape(written.day.replace('2', '1'))}[）)]", later, re.IGNORECASE)
     assert [text for text in (told, later) if _BROKEN.search(text)] == []
 
@@ -90,7 +92,8 @@ def test_a_reflection_tells_no_promise_and_no_invitation_whose_hour_is_over(writ
 @worlds
 def test_a_summary_of_a_talk_holds_its_appointments_in_one_language(written: WrittenWorld) -> None:
     text = summarise_entries(_stream(written).live("message"), _world(written).display_names, owner=KLAUS)
-    assert anchor_days(written.invitation, 600) in text
+    assert written.invitation.rstrip("。.") in text
+    assert altered_quotes(text, (written.invitation, written.promise, written.courtesy)) == []
     assert not _BROKEN.search(text)
 
 

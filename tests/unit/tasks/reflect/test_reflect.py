@@ -307,7 +307,7 @@ def test_a_quotation_keeps_its_meaning_on_a_later_day() -> None:
         *(observation(f"Read page {i}.", 700 + i) for i in range(3)),
     )
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1200)))
-    assert 'For day 2 at 5:00 PM: Maria Lopez told Klaus Mueller: "Come to my party tomorrow at 5 pm!"' in entry.text
+    assert 'Maria Lopez told Klaus Mueller: "Come to my party tomorrow at 5 pm!"' in entry.text
 
 
 def test_an_insight_calls_its_owner_as_the_notes_do() -> None:

@@ -94,10 +94,11 @@ def counted(effects: tuple[Effect, ...]) -> dict[str, int]:
 @pytest.mark.parametrize(("begins", "coming"), [(1_210, False), (1_211, True)])
 def test_events_before_the_due_time_are_not_told_as_coming(begins: int, coming: bool) -> None:
     """It comes ten ticks, here minutes, after its request."""
-    said = message(f"I am holding a party at Hobbs Cafe today at {begins // 60}:{begins % 60:02}.", 600, importance=8)
-    stream = stream_of(said, *(observation(f"Read page {n}.", 700 + n, importance=1) for n in range(3)))
+    said = message(f"I am holding a party at Hobbs Cafe today at {begins // 60}:{begins % 60:02}.", 600, importance=1)
+    storm = observation("The storm took the roof.", 650, importance=9)
+    stream = stream_of(said, storm, *(observation(f"Read page {n}.", 700 + n, importance=1) for n in range(3)))
     (entry,) = appended(KIND.heuristic(case_of(KIND, stream, 1_200)))
-    assert ("For today at 8:11 PM:" in entry.text) is coming
+    assert ("party" in entry.text) is coming
 
 
 def insightful(text: str, **fields: Any) -> ReflectionAnswer:
