@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from fakeredis import FakeRedis, FakeRedisConnection
 from redis import Redis
 
+from cogitate.hosting.compiled_scripts import compile_once
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.tick.result_collector import Publish
@@ -56,6 +57,7 @@ def redis_in_memory() -> Redis:
     """Return a client of a new Redis in this process's memory."""
     client: Redis = FakeRedis()
     client.connection_pool.connection_class = PiecemealConnection
+    compile_once(client)
     return client
 
 

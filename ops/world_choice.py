@@ -122,5 +122,5 @@ def default_days(world: World) -> int:
 
 def warnings_of(world: World) -> Counter[str]:
     """Return the number of records that were refused or repaired, by the name of the warning."""
-    found = world.warnings if isinstance(world, RecordedWorld) else Counter[str]()
-    return Counter({f"recording.{name}": count for name, count in found.items()})
+    warnings = world.warnings if isinstance(world, RecordedWorld) else Counter[str]()
+    return Counter({f"recording.{name}": count for name, count in warnings.items()})

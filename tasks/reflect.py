@@ -36,7 +36,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.heuristics.insight import NOTABLE, Insight, find_insight, is_quiet
 from cogitate.tasks.heuristics.recalled import Recalled
-from cogitate.tasks.heuristics.thinking_language import thinking_language
+from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
@@ -267,7 +267,7 @@ def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
         repeats=_repeats(case),
         places=case.world.locations,
         delay=delay_of(case),
-        language=thinking_language(case),
+        language=quoting_language(case),
     )
     return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
 

@@ -1,8 +1,9 @@
 """Python processes of the product that tests start are forked from one that has imported it (`tests.zygote`).
 
 An import of the product takes a second of CPU, and the tests start hundreds of commands, hosts and workers. Forked are
-those whose command is `python -m` and a module of the product, or `python` and a script; a program that a shell starts,
-`celery -A`, `python -c`, the wheel and interpreters with their own `PYTHON…` variables start as a user starts them.
+those whose command is `python -m` and a module of the product, or `python` and a script, and both commands of the
+shells that run what pages show (`tests.shell_commands`); `celery -A`, `python -c`, the wheel and interpreters with
+their own `PYTHON…` variables start as a user starts them.
 Systems other than Linux lack what makes a grandchild a child, so that all start like that.
 """
 
@@ -26,7 +27,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 WORKER = "cogitate.workers.processes.celery_worker"
-MODULES = ("cogitate.ops", "cogitate.ops.experiment.fork_server", WORKER)
+COMMANDS = "tests.shell_commands"  # forks what shells start
+MODULES = ("cogitate.ops", "cogitate.ops.experiment.fork_server", WORKER, COMMANDS)
 GREEN = ("gevent", "eventlet")  # pools that change modules before anything else is imported
 START_SETTINGS = ("PYTHON", "LANG", "LC_", "LANGUAGE")  # variables that an interpreter reads when it starts
 SET_CHILD_SUBREAPER = 36  # of prctl: orphans among the descendants become children of this process
@@ -127,7 +129,7 @@ def order_of(asked: dict[str, Any]) -> Order | None:
     rest = rest[module:]
     if not rest or not (rest[0] in MODULES if module else rest[0].endswith(".py")):
         return None
-    folder = os.fsdecode(asked["cwd"] or Path.cwd())
+    folder = str(Path(os.fsdecode(asked["cwd"] or "")).absolute())  # the zygote is elsewhere
     environment = dict(os.environ if asked["env"] is None else asked["env"])
     needed = Path(folder) if module else Path(folder, rest[0])
     if not needed.exists() or not _same_start(environment):
@@ -186,22 +188,26 @@ def install(zygote: Zygote | None = None) -> None:
 def _started() -> Zygote:
     ours, theirs = socket.socketpair()
     with theirs:
-        _processes.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "tests.zygote", str(theirs.fileno()), "-" * 4096],
-                cwd=ROOT,
-                env=_environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-            )
+        zygote = subprocess.Popen(
+            [sys.executable, "-m", "tests.zygote", str(theirs.fileno()), "-" * 4096],
+            cwd=ROOT,
+            env=_environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
         )
-    _channels.append(ours)
+    keep(ours, zygote)
     return Zygote(ours)
 
 
+def keep(channel: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    """Close this channel at the end, and wait for the process at its other end."""
+    _channels.append(channel)
+    _processes.append(process)
+
+
 def stop() -> None:
-    """End this process's zygote, if it has started one."""
+    """End this process's zygote and what else was kept, the latest first."""
     subprocess.Popen._execute_child = _start  # type: ignore[attr-defined]
     while _channels:
         _channels.pop().close()

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from tests.shell_commands import command_folder
+
 OURS = ("COGITATE_", "OPENAI_", "FLOWER_")
 
 
@@ -17,4 +19,5 @@ def clean_environment(**more: str) -> dict[str, str]:
 def shell_environment(**more: str) -> dict[str, str]:
     """Return a clean environment in which `cogitate` and `python` are those of this process."""
     clean = clean_environment()
-    return clean | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), clean.get("PATH", "")])} | more
+    folders = [command_folder()] if sys.platform == "linux" else []
+    return clean | {"PATH": os.pathsep.join([*folders, str(Path(sys.executable).parent), clean.get("PATH", "")])} | more

@@ -127,6 +127,30 @@ def serve(channel: socket.socket) -> Forked:
         channel.sendall(process_id)
 
 
+def fork_for(channel: socket.socket) -> Forked:
+    """Fork processes as ordered, and return in each of them, once it has a zygote if it may need one."""
+    while True:
+        forked = serve(channel)
+        if forked.order.program in (forked_python.WORKER, forked_python.COMMANDS):
+            return forked
+        if (below := keep_zygote(forked)) is None:
+            return forked
+        channel = below
+
+
+def keep_zygote(forked: Forked) -> socket.socket | None:
+    """Fork a zygote for this process, and return in both: in the zygote, the channel over which it is ordered."""
+    own, below = socket.socketpair()
+    if os.fork():
+        below.close()
+        forked_python.install(forked_python.Zygote(own))
+        return None
+    own.close()
+    for descriptor in forked.handed:
+        os.close(descriptor)
+    return below
+
+
 def become(forked: Forked) -> None:
     """Take the place of the interpreter that the order describes, up to the program itself."""
     order = forked.order
@@ -176,17 +200,23 @@ def show(command: list[str]) -> None:
     ctypes.memmove(begin, shown.ljust(end - begin, b"\0"), end - begin)
 
 
-def run(order: Order) -> None:
-    """Run the program as `__main__`; the interpreter ends as it does, once this returns or raises."""
+def run(order: Order, source: Path | None = None) -> None:
+    """Run the program as `__main__`; the interpreter ends as it does, once this returns or raises.
+
+    Args:
+        source: where the program is, if not where the order names it.
+    """
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     sys.argv = [order.program, *order.arguments]
     try:
         if order.module:
             runpy._run_module_as_main(order.program)  # type: ignore[attr-defined]
+        elif order.program == "-":
+            exec(compile(sys.stdin.buffer.read(), "<stdin>", "exec"), main.__dict__)
         else:
             main.__file__ = str(Path(order.program).absolute())
-            exec(compile(Path(order.program).read_bytes(), main.__file__, "exec"), main.__dict__)
+            exec(compile(Path(source or order.program).read_bytes(), main.__file__, "exec"), main.__dict__)
     except Exception as error:
         trace = error.__traceback__.tb_next if error.__traceback__ else None  # without this function
         sys.excepthook(type(error), error.with_traceback(trace), trace)
@@ -204,18 +234,7 @@ def main() -> None:
     assert "cogitate.celeryconfig" not in sys.modules, "it reads the settings, which each process has of its own"
     gc.collect()
     gc.freeze()
-    while True:
-        forked = serve(channel)
-        if forked.order.program == forked_python.WORKER:
-            break
-        own, channel = socket.socketpair()
-        if os.fork():
-            channel.close()
-            forked_python.install(forked_python.Zygote(own))
-            break
-        own.close()
-        for descriptor in forked.handed:
-            os.close(descriptor)
+    forked = fork_for(channel)
     become(forked)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     run(forked.order)

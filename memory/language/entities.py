@@ -11,8 +11,6 @@ from cogitate.memory.language.text import FUNCTION_WORDS, words
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 NUMBER_WORDS = english("numbers")
 _TIMES = frozenset(words("today tonight tomorrow yesterday noon midnight morning evening weekend сегодня завтра вчера"))
-#: Words that report, which say nothing of what is reported.
-REPORTING_WORDS = frozenset(words("mentioned told suggested asked said"))
 _NEVER_NAMES = frozenset(
     words("i im ok okay tv pm am oh ah wow woah hey hi yeah yes no yay thanks congrats agreed lol btw")
 ) | {"i'm", "i've", "i'll", "i'd"}

@@ -192,14 +192,6 @@ def language_called(code: str) -> Language:
     return english if code in (ENGLISH, UNDETERMINED) else Neutral(pack_of(code))
 
 
-def frame_of(text: str, owner: str) -> Language:
-    """Return what quotes a text in the words of the language in which its owner thinks, here `owner`.
-
-    An owner who thinks in English quotes in the language of the text.
-    """
-    return language_of(text) if owner == ENGLISH else language_called(owner)
-
-
 def is_courtesy(sentence: str, speakers: Speakers) -> bool:
     """Return whether a sentence holds nothing but thanks, praise and encouragement, in any language it may be in."""
     return any(language.is_courtesy(sentence, speakers) for language in _possible(sentence))

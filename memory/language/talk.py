@@ -74,7 +74,6 @@ class Speech(NamedTuple):
     minute: int | None = None  # game time whose day is told with a quote
     listener: str = ""  # the only one spoken to, if that is known
     fluent: bool = True  # the speaker neither hesitated nor broke off
-    answers: bool = False  # the line before is a question
 
 
 class Utterance(NamedTuple):

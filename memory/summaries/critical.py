@@ -29,8 +29,6 @@ _COLOUR = re.compile(
     r"the)\b",
     re.IGNORECASE,
 )
-#: Unidentified people: their acts may matter as much.
-_SOMEBODY = re.compile(r"(?:some(?:body|one)|nobody|no one|every(?:body|one)|they)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")  # within a sentence
 
 #: Added to a sentence's value however long it is; a name in a sentence of ten words is worth about 1.
@@ -51,5 +49,4 @@ def share_of_words(sentence: str) -> float:
     if _MECHANICS.search(sentence):
         return MECHANICS_SHARE
     plain = _COLOUR.search(sentence) is not None and _NAME.search(sentence) is None
-    told = critical_value(sentence) > 0 if _SOMEBODY.match(sentence) else _OBJECTIVE.search(sentence) is not None
-    return COLOUR_SHARE if plain and not told else 1.0
+    return COLOUR_SHARE if plain and not _OBJECTIVE.search(sentence) else 1.0

@@ -1,8 +1,8 @@
 """Summaries without a model: the clauses that say most in the fewest words, told in the third person.
 
 A greedy choice covers weighted words under the limit, the standard submodular approximation of extractive
-summarising (Lin and Bilmes, "A Class of Submodular Functions for Document Summarization", ACL 2011). Names, numbers,
-promises and the words that lines keep coming back to weigh most. Courtesies are left out.
+summarising (Lin and Bilmes, "A Class of Submodular Functions for Document Summarization", ACL 2011). Names, numbers
+and the words that lines keep coming back to weigh most. Courtesies, and what says nothing alone, are left out.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from cogitate.memory.language.sentences import joined
 from cogitate.memory.language.short_names import short_names, with_short_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
-from cogitate.memory.summaries.parts import LEAST_PART, line_in_parts, sentence_in_parts
-from cogitate.memory.summaries.units import Unit, first_sentences, units
+from cogitate.memory.summaries.parts import line_in_parts
+from cogitate.memory.summaries.units import Unit, units
 
 _WORD = re.compile(r"[^\W\d_]+")
 BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
@@ -43,18 +43,16 @@ def summarise(
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
     if there is room for it. What is over at game time `minute` is told in the past. Of a sentence that has no room a
-    part is told; where no line can be told, the longest is quoted. The same lines give the same summary; no lines, or
-    no room, give "". `names` are those of whom the lines may speak. Speech is quoted in the words of `language`, or
-    else of that of all lines together.
+    part is told. The same lines give the same summary; no lines, or no room, give "". `names` are those of whom the
+    lines may speak. Speech is quoted in the words of `language`, or else of that of all lines together.
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
     parts = [part for line in lines for part in line_in_parts(line, room)]
-    known = [*names]
     language = prevailing_language(line.text for line in lines) if language == UNDETERMINED else language
-    short = _short_names(lines, known) if calls_by_short_name(language) else {}
+    short = _short_names(lines, [*names]) if calls_by_short_name(language) else {}
     speech = pack_of(language).speech
-    candidates, text, most = [_in_short(unit, short) for unit in units(parts, minute, known, language)], head, room
+    candidates, text, most = [_in_short(unit, short) for unit in units(parts, minute, language)], head, room
     while True:
         told = _with_speech_together([unit.text for unit in choose_units(candidates, most)], speech)
         again = with_short_names(joined(part for part in (head, *told) if part), short)
@@ -65,7 +63,7 @@ def summarise(
         if left < 0 or again == text:
             break
         text, most = again, most + left
-    return text if text != head else joined(part for part in (head, _quoted(lines, room)) if part)
+    return text
 
 
 def _short_names(lines: Iterable[Utterance], known: Sequence[str]) -> dict[str, str]:
@@ -101,19 +99,6 @@ def _lead(sentence: str, speech: ReportedSpeech) -> str:
     return found[1] if found else speech.lead_of(sentence)
 
 
-def _quoted(lines: Sequence[Utterance], room: int) -> str:
-    """Return the longest sentence, or its first part, as it was said; "" where none says anything, or none has room."""
-    said = (line._replace(text=sentence) for line in lines for sentence in first_sentences(line.text))
-    longest = max(said, key=lambda sentence: count_words(sentence.text), default=Utterance("", "", 0))
-    if count_words(longest.text) < LEAST_PART:
-        return ""
-    part = sentence_in_parts(longest, room - count_words(longest.speaker) - 1)[0]
-    text = f"{part.text.rstrip(' .,;')}…" if part.is_part else part.text
-    if part.speaker:
-        text = f'{part.speaker} {"asked" if text.endswith("?") else "said"} "{text}"'
-    return text if count_words(text) <= room else ""
-
-
 def choose_units(candidates: Sequence[Unit], room: int) -> list[Unit]:
     """Return the units that add most weight for their size, until nothing fits in `room` words, in order of lines.
 
@@ -129,7 +114,7 @@ def choose_units(candidates: Sequence[Unit], room: int) -> list[Unit]:
         for key, weight in unit.weights.items():
             if key not in covered:
                 new += weight
-        return new / worth[unit.size] * SAME_LINE ** told.get(unit.line, 0)
+        return new / worth[unit.size] * SAME_LINE ** told[unit.line]
 
     worth = {size: float(size**BREVITY) for size in {unit.size for unit in candidates}}
     queue = [(-value(unit), at) for at, unit in enumerate(candidates)]

@@ -8,34 +8,34 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from cogitate.memory.language.entities import REPORTING_WORDS, is_number, is_time, name_words
-from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of, prevailing_language
+from cogitate.memory.language.entities import is_number, is_time, name_words
+from cogitate.memory.language.languages import (
+    ENGLISH,
+    OTHER,
+    UNDETERMINED,
+    function_words_of,
+    languages_of,
+    prevailing_language,
+)
 from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
 from cogitate.memory.language.quotations import excerpt, without_quotations
-from cogitate.memory.language.sentences import has_end, split_sentences
+from cogitate.memory.language.sentences import QUESTIONS, has_end, split_sentences
 from cogitate.memory.language.talk import Speakers, Speech, Talk, Utterance
-from cogitate.memory.language.text import FUNCTION_WORDS, normal, stem, words
+from cogitate.memory.language.text import FUNCTION_WORDS, is_unspaced, stem, words
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.word_count import count_words
+from cogitate.memory.summaries.superseded import Told, superseded
 from cogitate.memory.summaries.transcripts import without_directions
 
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
 MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
 NAME = 2.5  # weight of a name or number beyond that of a word
+LEAST = 6  # letters of the own words of what is said: "Yes, that one too." says nothing alone
+_LETTERS = 3  # that a number counts as, or a pair of characters that has no spaces around it
 REMARK = 0.5  # share of the weight of plain words in a quote between two: what was done and found goes first
-COMMITMENT = 3.0  # weight of a promise, agreement or decision, once in each line
 
+_CLOSING = "\"'”’»」 "
 _WORD = re.compile(r"[^\W_]+")
-_COMMITMENT = re.compile(
-    r"\b(?:(?:I|we)(?:'ll| will)|I'm (?:going to|gonna)|let's|invited?|meet|plan(?:ned|ning)? to|scheduled|deadline|"
-    r"owes?|promise[sd]?|agree[sd]?|decide[sd]?|approve[sd]?|refuse[sd]?|withdraw)\b",
-    re.IGNORECASE,
-)
-#: Capitals that name nothing; "May" and "Will" are names, too.
-_NO_NAMES = (FUNCTION_WORDS | frozenset(words("since although though unless yesterday today tomorrow tonight"))) - {
-    "may",
-    "will",
-}
 
 
 class Unit(NamedTuple):
@@ -62,13 +62,12 @@ def _first(found: list[str]) -> list[str]:
     return found if len(found) <= MOST_SENTENCES else [*found[: MOST_SENTENCES - 1], rest]
 
 
-def units(
-    lines: Sequence[Utterance], minute: int | None = None, known: Iterable[str] = (), language: str = UNDETERMINED
-) -> list[Unit]:
+def units(lines: Sequence[Utterance], minute: int | None = None, language: str = UNDETERMINED) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies and without questions that hold no figure.
 
-    Plans that are over at game time `minute`, if given, are told in the past tense. Names `known` keep their capital.
-    Speech is quoted in the words of a `language`, or else of that of all lines together.
+    What says nothing alone is told with the question that it answers, or not at all; what was called off, moved or is
+    over when it comes up again is not told as it was announced. Plans that are over at game time `minute`, if given,
+    are told in the past tense. Speech is quoted in the words of a `language`, or else of that of all lines together.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
     """
     lines, written = [_readable(line) for line in lines], lines
@@ -76,45 +75,53 @@ def units(
     speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
     written_as = Counter(word for said in sentences for sentence in said for word in _WORD.findall(sentence)[1:])
     found_names = name_words(s for said in sentences for s in said)
-    names = frozenset(
-        name for name in found_names if name.lower() not in _NO_NAMES and written_as[name] >= written_as[name.lower()]
-    )
-    firsts = {name.partition(" ")[0] for name in known}
-    opening = {word for said in sentences for sentence in said for word in _WORD.findall(sentence)[:1]}
-    names |= speakers.written | {word for word in opening & firsts if word.lower() not in _NO_NAMES}
+    names = frozenset(name for name in found_names if written_as[name] >= written_as[name.lower()])
     spoken = prevailing_language((line.text for line in lines), language)
     told_in = spoken if language == UNDETERMINED else language
     talk = Talk(speakers, names, language_called(told_in).quoted, told_in in (ENGLISH, UNDETERMINED))
+    function_words = FUNCTION_WORDS | function_words_of(spoken)
     lines_with: Counter[str] = Counter()
     for line in lines:
         lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
-    seen: set[str] = set()  # tell repeated statements once
+    told: list[Told] = []
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
-        clauses, answers = clauses_of(said), at > 0 and lines[at - 1].text.endswith("?")
+        clauses, fluent = clauses_of(said), line.text == written[at].text
+        listener = line.listener or speakers.other_than(line.speaker)
         for before, clause in zip(("", *clauses), clauses, strict=False):
-            fluent = line.text == written[at].text
             known_as = _language_of(clause, spoken, speakers)
-            if line.speaker and spoken not in (ENGLISH, UNDETERMINED) and is_courtesy(clause, speakers):
-                continue
             quote = _cut(clause) if line.is_part else excerpt(clause, line.text)
-            tells_day = not line.dated and anchor_days(quote, line.minute) != quote
-            when = line.minute if tells_day else None
-            speech = Speech(line.speaker, quote, when, line.listener, fluent, answers)
-            text = known_as.retold(clause if line.speaker else known_as.resolved(clause, before), speech, talk)
-            text = anchor_days(text, line.minute) if line.speaker else text
-            text = known_as.told_after(text, minute) if minute is not None else text
-            if not text or normal(text) in seen:
-                continue
-            seen.add(normal(text))
-            between_two = line.speaker and (line.listener or speakers.other_than(line.speaker))
-            share = REMARK if between_two and without_quotations(text) != text else 1.0
-            weights = _weights(text, lines_with, names, speakers.words, share)
-            if _COMMITMENT.search(clause.replace("’", "'")):
-                weights[f"commitment {at}"] = COMMITMENT
-            if weights:
+            when = line.minute if not line.dated and anchor_days(quote, line.minute) != quote else None
+            is_polite = line.speaker != "" and is_courtesy(clause, speakers)
+            text = ""
+            if not line.speaker or (not is_polite and _says_enough(clause, function_words, speakers)):
+                speech = Speech(line.speaker, quote, when, line.listener, fluent)
+                text = known_as.retold(clause if line.speaker else known_as.resolved(clause, before), speech, talk)
+                text = anchor_days(text, line.minute) if line.speaker else text
+                text = known_as.told_after(text, minute) if minute is not None else text
+            answers = not text and not before and (not is_polite or known_as.accepts(clause))
+            if answers and (asked := _question(found, lines, at)):
+                del found[-1], told[-1]
+                text = f"{asked} {talk.quoted(quote, line.speaker, listener, False, when)}"
+            share = REMARK if line.speaker and listener and without_quotations(text) != text else 1.0
+            if weights := _weights(text, lines_with, names, speakers.words, share):
                 found.append(Unit(text, count_words(text), weights, at))
-    return found
+                told.append(Told(anchor_days(clause, line.minute), line.minute, at))
+    gone = superseded(told)
+    return [unit for index, unit in enumerate(found) if index not in gone]
+
+
+def _says_enough(clause: str, function_words: Collection[str], speakers: Speakers) -> bool:
+    """Return whether what is said has two words of its own and as many letters as two short ones."""
+    own = {w for w in words(clause) if w not in function_words and not speakers.is_part_of_name(w)}
+    return len(own) > 1 and sum(_LETTERS if w[0].isdigit() or is_unspaced(w[0]) else len(w) for w in own) >= LEAST
+
+
+def _question(found: Sequence[Unit], lines: Sequence[Utterance], at: int) -> str:
+    """Return the question of another with which the line before the one at an index ends, as it is told, or ""."""
+    if not found or found[-1].line != at - 1 or lines[at].speaker in ("", lines[at - 1].speaker):
+        return ""
+    return found[-1].text if found[-1].text.rstrip(_CLOSING).endswith(QUESTIONS) else ""
 
 
 def _cut(part: str) -> str:
@@ -143,32 +150,20 @@ def _weights(
 ) -> dict[str, float]:
     weights: dict[str, float] = {}
     for written in _WORD.findall(text):
-        for part in _parts(written):
-            if part.word in own:
+        numeral = any(char.isdigit() for char in written)
+        for word, key in _stems(written):
+            if word in own:
                 continue
-            weight: float = share * max(lines_with.get(part.key, 0), 0.25) ** 0.5
-            if part.numeral or written in names:
+            weight: float = share * max(lines_with.get(key, 0), 0.25) ** 0.5
+            if numeral or written in names:
                 weight += NAME
-            elif part.figure:
+            elif is_number(word) or is_time(word):
                 weight += 0.3 * NAME
-            weights[part.key] = max(weight, weights.get(part.key, 0.0))
+            weights[key] = max(weight, weights.get(key, 0.0))
     return weights
 
 
-class _Part(NamedTuple):
-    """A word that may weigh something, of a run of letters and digits: two characters of one that has no spaces."""
-
-    word: str
-    key: str
-    numeral: bool  # it is written with digits
-    figure: bool  # it tells a number or a time
-
-
 @lru_cache(maxsize=65_536)
-def _parts(written: str) -> tuple[_Part, ...]:
-    numeral = any(char.isdigit() for char in written)
-    return tuple(
-        _Part(word, stem(word), numeral, is_number(word) or is_time(word))
-        for word in words(written)
-        if word not in FUNCTION_WORDS and word not in REPORTING_WORDS
-    )
+def _stems(written: str) -> tuple[tuple[str, str], ...]:
+    """Return the words of a run of letters and digits with their stems: two characters of one that has no spaces."""
+    return tuple((word, stem(word)) for word in words(written) if word not in FUNCTION_WORDS)

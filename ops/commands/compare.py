@@ -48,18 +48,18 @@ def compare(
     settings = options.settings()
     load_kinds(settings)
     with open_runs(settings, a, b) as (one, other):
-        found = compare_runs(one.client, one.run, other.run, settings.data_dir, since, of_b=other.client)
+        comparison = compare_runs(one.client, one.run, other.run, settings.data_dir, since, of_b=other.client)
         clock = clock_of(RunStore.open(one.client, one.run))
     console = Terminal(stderr=options.as_json)
     with clock.in_force():
-        for line in comparison_lines(found, since):
+        for line in comparison_lines(comparison, since):
             console.print(line)
         for path, write in ((html, write_comparison), (svg, write_map)):
             if path is not None:
-                write(found, path)
+                write(comparison, path)
                 console.print(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB)")
     if options.as_json:
-        print(json.dumps(msgspec.to_builtins(found)), flush=True)
+        print(json.dumps(msgspec.to_builtins(comparison)), flush=True)
     return 0
 
 
@@ -81,35 +81,39 @@ def read_comparison(a: str, b: str, *, settings: Settings | None = None, since: 
         return compare_runs(one.client, one.run, other.run, settings.data_dir, since, of_b=other.client)
 
 
-def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
+def comparison_lines(comparison: Comparison, since: int = 1) -> list[str]:
     """Return a comparison in lines of text."""
     lines = []
-    if found.first > since:
-        lines.append(f"The journals are trimmed: the comparison begins with tick {found.first:,}")
-    if found.differs_before:
-        lines.append(f"The runs already differ before tick {found.first:,}; this comparison begins there")
-    names: dict[Side, str] = {"a": found.a, "b": found.b}
-    for forked, origin in found.origins.items():
+    if comparison.first > since:
+        lines.append(f"The journals are trimmed: the comparison begins with tick {comparison.first:,}")
+    if comparison.differs_before:
+        lines.append(f"The runs already differ before tick {comparison.first:,}; this comparison begins there")
+    names: dict[Side, str] = {"a": comparison.a, "b": comparison.b}
+    for forked, origin in comparison.origins.items():
         lines.append(f"{names[forked]} is a fork of {origin.run} at tick {origin.tick:,}")
         lines += [f"  changed: {describe_change(change)}" for change in origin.changes]
-    first = found.difference
+    first = comparison.difference
     if first is None:
-        lines.append(f"Ticks {found.first:,} to {found.last:,} of {found.a} and {found.b} are equal")
+        lines.append(
+            f"Ticks {comparison.first:,} to {comparison.last:,} of {comparison.a} and {comparison.b} are equal"
+        )
     else:
         lines.append(f"First difference at tick {first.tick:,} ({day_and_time(first.minute)}), cause: {first.cause}")
         about = f"{first.owner}: " if first.owner else ""
-        lines.append(f"  in {found.a}: {about}{first.a or 'nothing'}")
-        lines.append(f"  in {found.b}: {about}{first.b or 'nothing'}")
-        ticks = found.last - found.first + 1
-        lines.append(f"{found.differing_ticks:,} of {ticks:,} ticks differ, and {len(found.spread):,} owners:")
-    for one in found.spread[:MOST]:
+        lines.append(f"  in {comparison.a}: {about}{first.a or 'nothing'}")
+        lines.append(f"  in {comparison.b}: {about}{first.b or 'nothing'}")
+        ticks = comparison.last - comparison.first + 1
+        lines.append(
+            f"{comparison.differing_ticks:,} of {ticks:,} ticks differ, and {len(comparison.spread):,} owners:"
+        )
+    for one in comparison.spread[:MOST]:
         through = f" through {one.through}" if one.through else ""
         lines.append(f"  tick {one.tick:,} ({day_and_time(one.minute)}): {one.owner} by {one.by}{through}")
-    if len(found.spread) > MOST:
-        lines.append(f"  and {len(found.spread) - MOST:,} more; --json and --html have all")
-    for kind in sorted({*found.figures["a"], *found.figures["b"]}):
+    if len(comparison.spread) > MOST:
+        lines.append(f"  and {len(comparison.spread) - MOST:,} more; --json and --html have all")
+    for kind in sorted({*comparison.figures["a"], *comparison.figures["b"]}):
         cells = []
-        for side in (found.figures["a"], found.figures["b"]):
+        for side in (comparison.figures["a"], comparison.figures["b"]):
             figures = side.get(kind)
             cells.append(
                 "none"
@@ -118,6 +122,8 @@ def comparison_lines(found: Comparison, since: int = 1) -> list[str]:
                 f"{figures.denied:,} refused by the budget, {figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
             )
         lines.append(f"{kind}: {cells[0]}" + ("" if cells[0] == cells[1] else f" | {cells[1]}"))
-    if found.ends[0] != found.ends[1]:
-        lines.append(f"{found.a} ends at tick {found.ends[0]:,}, {found.b} at tick {found.ends[1]:,}")
+    if comparison.ends[0] != comparison.ends[1]:
+        lines.append(
+            f"{comparison.a} ends at tick {comparison.ends[0]:,}, {comparison.b} at tick {comparison.ends[1]:,}"
+        )
     return lines

@@ -219,25 +219,25 @@ def plan(run: RunOrFile, owner: OwnerName, options: SharedOptions) -> int:
     with open_run(options.settings(), run) as (client, run):
         kept = read_memory(client, run, owner)
     plan = kept.view.plan()
-    found = kept.stream.entries[plan.number] if plan is not None else None
+    entry = kept.stream.entries[plan.number] if plan is not None else None
     console = Terminal(stderr=options.as_json)
     with kept.view.clock.in_force():
         console.print(f"{owner} of run {run}: {day_and_time(kept.minute)}")
-        if plan is None or found is None:
+        if plan is None or entry is None:
             console.print("no plan in force")
         else:
-            until = f"until {day_and_time(found.valid_until)}" if kept.view.clock.has_times else "until the next plan"
-            how = "provisionally by a heuristic" if found.provisional else "by its job"
-            console.print(f"Plan {found.number}, created {how} at tick {found.tick:,}, {until}: {found.text}")
+            until = f"until {day_and_time(entry.valid_until)}" if kept.view.clock.has_times else "until the next plan"
+            how = "provisionally by a heuristic" if entry.provisional else "by its job"
+            console.print(f"Plan {entry.number}, created {how} at tick {entry.tick:,}, {until}: {entry.text}")
             console.print(items_table(plan.items))
             for label, present in (("Now", plan.now), ("Next", plan.next)):
                 if present is not None:
                     console.print(f"{label}: {present.description}")
     if options.as_json:
-        told = _plan(plan)
-        if told is not None and found is not None:
-            told |= {"tick": found.tick, "text": found.text, "provisional": found.provisional}
-        facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": told}
+        of_plan = _plan(plan)
+        if of_plan is not None and entry is not None:
+            of_plan |= {"tick": entry.tick, "text": entry.text, "provisional": entry.provisional}
+        facts = {"run": run, "owner": owner, "tick": kept.tick, "minute": kept.minute, "plan": of_plan}
         print(json.dumps(facts), flush=True)
     return 0
 

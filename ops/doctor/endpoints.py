@@ -139,10 +139,10 @@ log = structlog.get_logger()
 
 def warn_of_missing_models(settings: Settings) -> None:
     """Warn of each model of a run that is missing from its endpoint's list, if the endpoint has one."""
-    endpoints, asked = settings.endpoint_table(), defaultdict[str, list[Model]](list)
+    endpoints, models_of = settings.endpoint_table(), defaultdict[str, list[Model]](list)
     for model in settings.asked_models():
-        asked[model.endpoint].append(model)
-    for name, models in sorted(asked.items()):
+        models_of[model.endpoint].append(model)
+    for name, models in sorted(models_of.items()):
         try:
             address = address_of(endpoints[name])
             offered = offered_models(address, START_TIMEOUT)

@@ -68,32 +68,32 @@ def estimate_run(
     load_kinds(settings)
     check_limits(settings, kinds())
     check_models(settings, kinds())
-    found = estimate(settings, kinds(), _demand(settings), agents=agents, days=days)
+    estimated = estimate(settings, kinds(), _demand(settings), agents=agents, days=days)
     fits = _fits(settings, agents)
     console = Terminal(stderr=options.as_json)
     console.print(f"{agents} agents, {days} game day{'s' * (days > 1)}, thinking by {_thinker(settings)}")
-    for title, rows in [("The first day", found.first), ("Each further day", found.later)][: min(days, 2)]:
+    for title, rows in [("The first day", estimated.first), ("Each further day", estimated.later)][: min(days, 2)]:
         console.print(_table(title, rows))
     for line in [
-        *format_estimate(found, settings),
+        *format_estimate(estimated, settings),
         *price_lines(settings.prices()),
         *fit_lines(fits, settings.tick_rate or 0),
     ]:
         console.print(line, soft_wrap=False)  # wrapped to the terminal, like the tables
     if options.as_json:
         more = {"prices": msgspec.to_builtins(settings.prices()), "pace": msgspec.to_builtins(fits)}
-        print(json.dumps(estimate_json(found, priced=_is_priced(settings)) | more), flush=True)
+        print(json.dumps(estimate_json(estimated, priced=_is_priced(settings)) | more), flush=True)
     return 0
 
 
-def estimate_json(found: RunEstimate, *, priced: bool = True) -> dict[str, object]:
+def estimate_json(estimated: RunEstimate, *, priced: bool = True) -> dict[str, object]:
     """Return the estimate with its totals. Ranges are objects with `low`, `likely` and `high`.
 
     Args:
         priced: whether the price of every model is known; otherwise `usd_micros` is null.
     """
-    totals = {what: found.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
-    facts: dict[str, Any] = msgspec.to_builtins(found) | {"total": msgspec.to_builtins(totals)}
+    totals = {what: estimated.total(what) for what in ("requests", "jobs", "calls", "tokens", "usd_micros")}
+    facts: dict[str, Any] = msgspec.to_builtins(estimated) | {"total": msgspec.to_builtins(totals)}
     if not priced:
         for part in (facts["total"], *facts["first"], *facts["later"]):
             part["usd_micros"] = None
@@ -104,13 +104,13 @@ def _is_priced(settings: Settings) -> bool:
     return all(price.origin != "unknown" for price in settings.prices())
 
 
-def format_estimate(found: RunEstimate, settings: Settings) -> list[str]:
+def format_estimate(estimated: RunEstimate, settings: Settings) -> list[str]:
     """Return lines about the run's totals, refusals by limits, and the origin of the figures."""
-    jobs, calls, tokens, money = (found.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
+    jobs, calls, tokens, money = (estimated.total(what) for what in ("jobs", "calls", "tokens", "usd_micros"))
     lines = [f"In all {_span(jobs)} jobs"]
     if calls.high:
         lines[0] += f", {_span(calls)} calls of a model, {_span(tokens)} tokens, {_dollars(money, settings)}"
-    every = {"the first day": found.first} | ({"each further day": found.later} if found.days > 1 else {})
+    every = {"the first day": estimated.first} | ({"each further day": estimated.later} if estimated.days > 1 else {})
     for name, rows in every.items():
         by_limits: dict[str, list[str]] = {}
         for one in rows:

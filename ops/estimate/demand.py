@@ -169,7 +169,7 @@ class _Sample(msgspec.Struct):
 
 def _similar_runs(client: Redis, settings: Settings) -> list[str]:
     """Return the runs with untrimmed journals that thought with the same settings, by name in descending order."""
-    found = []
+    similar = []
     for run in reversed(run_names(client)):
         try:
             kept_by_run, trimmed = RunStore.open(client, run).state("settings", "trimmed")
@@ -179,8 +179,8 @@ def _similar_runs(client: Redis, settings: Settings) -> list[str]:
         except (LedgerError, ResponseError, ValueError, TypeError, AttributeError):
             continue  # deleted meanwhile, of a newer version, or changed by hand
         if _thinking(kept) == _thinking(settings):
-            found.append(run)
-    return found
+            similar.append(run)
+    return similar
 
 
 def _thinking(settings: Settings) -> tuple[object, ...]:
@@ -196,7 +196,7 @@ def _thinking(settings: Settings) -> tuple[object, ...]:
     )
 
 
-def _asked(cost: Cost) -> bool:
+def _used_model(cost: Cost) -> bool:
     return bool(cost.calls or cost.tokens)
 
 
@@ -222,9 +222,9 @@ def _sample(client: Redis, run: str) -> _Sample | None:
         for kind, count in wanted.items():
             day.setdefault(kind, _Used()).requests += count
         # Jobs that share a request have a part of its tokens each; one of them has the call.
-        asked = [note.key.kind for note in line.notes.ended if _asked(added(note.spent, note.retried))]
-        asked += [known.key.kind for known in line.notes.corrected if _asked(known.spent)]
-        for kind, count in Counter(asked).items():
+        by_model = [note.key.kind for note in line.notes.ended if _used_model(added(note.spent, note.retried))]
+        by_model += [known.key.kind for known in line.notes.corrected if _used_model(known.spent)]
+        for kind, count in Counter(by_model).items():
             day.setdefault(kind, _Used()).jobs += count
         for spent in spending(line.notes):
             used = day.setdefault(spent.key.kind, _Used())

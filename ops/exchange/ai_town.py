@@ -25,15 +25,15 @@ _UNREADABLE = (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, 
 class Tables:
     """The tables of an export, read row by row."""
 
-    def __init__(self, found: Incoming) -> None:
+    def __init__(self, content: Incoming) -> None:
         """Open the folder, or the list of files in the zip.
 
         Raises:
             InputError: if it cannot be read.
         """
-        self._found, self._bytes = found, 0
+        self._content, self._bytes = content, 0
         with self._reading():
-            path = found.source
+            path = content.source
             top: Path | zipfile.Path = path if path.is_dir() else zipfile.Path(path)
             self._folders = [top, *(inner for inner in top.iterdir() if inner.is_dir())]
 
@@ -66,7 +66,7 @@ class Tables:
                         f"{_MAX_LINE:,}: give an export of fewer rows"
                     )
                 row = None
-                with self._found.reporting("row", where):
+                with self._content.reporting("row", where):
                     row = object_of(decode_json(line), "it") if line.strip() else None
                 if row is not None:
                     yield where, row
@@ -76,10 +76,10 @@ class Tables:
         try:
             yield
         except InputError as error:
-            raise InputError(f"{self._found.source}: {error}") from error
+            raise InputError(f"{self._content.source}: {error}") from error
         except _UNREADABLE as error:
             raise InputError(
-                f"{self._found.source}: cannot be read: {getattr(error, 'strerror', None) or error}: give the zip of "
+                f"{self._content.source}: cannot be read: {getattr(error, 'strerror', None) or error}: give the zip of "
                 "`npx convex export`, or its folder"
             ) from error
 
@@ -92,34 +92,34 @@ def read_ai_town(path: Path) -> Incoming:
     Raises:
         InputError: when the export is unreadable, too large, from another program, or has no valid memory.
     """
-    found = Incoming(source=path)
-    world = _World(found)
+    content = Incoming(source=path)
+    world = _World(content)
     if not world.names:
         raise InputError(
             f"{path}: it has no row in a table playerDescriptions: give the zip of `npx convex export` in AI Town, or "
             "its folder"
         )
     world.add_owners()
-    timeline = Timeline(found)
+    timeline = Timeline(content)
     for where, row in world.rows("memories", "memory"):
-        with found.reporting("memory", where):
+        with content.reporting("memory", where):
             _take_memory(timeline, world, where, row)
     messages = list(world.rows("messages", "message"))
     joined = world.joined()
     for _, row in messages:
         joined[string_in(row, "conversationId")].setdefault(string_in(row, "author"))
     for where, row in messages:
-        with found.reporting("message", where):
+        with content.reporting("message", where):
             _take_message(timeline, world, where, row, joined[string_in(row, "conversationId")])
     timeline.finish()
-    return found
+    return content
 
 
 class _World:
     """The rows and the players of one world: the default one, or the first that a row names."""
 
-    def __init__(self, found: Incoming) -> None:
-        self._found, self._tables = found, Tables(found)
+    def __init__(self, content: Incoming) -> None:
+        self._content, self._tables = content, Tables(content)
         status = [row for _, row in self._tables.rows("worldStatus") if row.get("isDefault") is True]
         self._id = string_in(status[0], "worldId") if status else ""
         self._described = {string_in(row, "playerId"): row for _, row in self.rows("playerDescriptions", "player")}
@@ -135,7 +135,7 @@ class _World:
             if world in ("", self._id):
                 yield where, row
             else:
-                self._found.pass_over(f"{what} of another world")
+                self._content.pass_over(f"{what} of another world")
 
     def add_owners(self) -> None:
         """Add an owner for each player that no human plays."""
@@ -145,16 +145,16 @@ class _World:
             of_agent.get(string_in(row, "agentId")): row for _, row in self.rows("agentDescriptions", "agent")
         }
         played = [player for player in self.names if player not in humans]
-        self._found.pass_over("human player", len(self.names) - len(played))
+        self._content.pass_over("human player", len(self.names) - len(played))
         for player, owner in zip(played, owners_named(self.names[player] for player in played), strict=True):
             identity, description = identities.get(player), string_in(self._described[player], "description")
-            with self._found.reporting("player", f"playerDescriptions, {player}"):
+            with self._content.reporting("player", f"playerDescriptions, {player}"):
                 profile = Profile(
                     name=self.names[player],
                     background=(string_in(identity, "identity") or description)[:MAX_TOLD],
                     currently=string_in(identity, "plan")[:MAX_TOLD],
                 )
-                self._found.add_owner(owner, profile)
+                self._content.add_owner(owner, profile)
                 self.owners[player] = owner
 
     def joined(self) -> defaultdict[str, dict[str, None]]:
@@ -184,7 +184,7 @@ def _take_memory(timeline: Timeline, world: _World, where: str, row: dict[str, A
     player, data = string_in(row, "playerId"), object_of(row.get("data"), "data")
     if player not in world.owners:
         raise InputError(f"playerId is {quoted(row.get('playerId'))}: give a player that playerDescriptions names")
-    timeline.found.pass_over("embedding", "embeddingId" in row)
+    timeline.content.pass_over("embedding", "embeddingId" in row)
     kind = string_in(data, "type")
     others = [*list_in(data, "playerIds"), data.get("playerId")]
     entry = Entry(
@@ -192,7 +192,7 @@ def _take_memory(timeline: Timeline, world: _World, where: str, row: dict[str, A
         text=string_in(row, "description"),
         minute=0,
         subjects=world.subjects([player, *(one for one in others if isinstance(one, str))]),
-        importance=timeline.found.importance(row.get("importance"), 0, 9),
+        importance=timeline.content.importance(row.get("importance"), 0, 9),
         source="social" if kind == "conversation" else "internal",
         source_id=string_in(data, "conversationId"),
     )

@@ -54,9 +54,9 @@ class ImportedRun(NamedTuple):
     archived: int  # entries that the run's memory policy archived at once
 
 
-def settings_of(found: Incoming, settings: Settings) -> tuple[Settings, dict[str, int]]:
+def settings_of(content: Incoming, settings: Settings) -> tuple[Settings, dict[str, int]]:
     """Return the settings of the run, with sufficient memory limits, and the limits that were raised."""
-    most = found.most
+    most = content.most
     needed = {
         # Above this share of the limit, pruning would archive imported memories at once.
         "max_observations": ceil((most["observation"] + most["message"] + most["summary"]) / TARGET),
@@ -78,7 +78,9 @@ def is_unfinished_import(client: Redis, run: str) -> bool:
     return int(tick or 0) == 0 and IMPORTED in description_of(client, run)
 
 
-def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool = False, form: str = "") -> ImportedRun:
+def import_run(
+    content: Incoming, run: str, settings: Settings, *, replace: bool = False, form: str = ""
+) -> ImportedRun:
     """Create a run with the memories of a file, and leave it resumable.
 
     It starts at the game time of the last memory; its first tick appends all memories.
@@ -88,15 +90,15 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
         RunHeld: when a host is active on the run to replace.
         LedgerError: as a loop raises it.
     """
-    chosen, raised = settings_of(found, settings)
+    chosen, raised = settings_of(content, settings)
     world = StillWorld(
-        found.profiles, found.locations, minutes_per_tick=minutes_per_tick(chosen), start_minute=found.last_minute
+        content.profiles, content.locations, minutes_per_tick=minutes_per_tick(chosen), start_minute=content.last_minute
     )
     choice = WorldChoice(still=True, minutes_per_tick=world.minutes_per_tick, start_minute=world.start_minute)
     described = choice.describe() | {"ticks": str(world.ticks_per_day), IMPORTED: form}
     with TickLoop(
         run=run,
-        owners=found.profiles,
+        owners=content.profiles,
         settings=chosen,
         locations=world.locations,
         start_minute=world.start_minute,
@@ -105,11 +107,11 @@ def import_run(found: Incoming, run: str, settings: Settings, *, replace: bool =
         log_warnings=False,
     ) as loop:
         with loop.next_tick() as tick:  # only one tick: at a second one, due jobs could change memories
-            for effect in found.effects():
+            for effect in content.effects():
                 loop.apply(effect)
             loop.checkpoint(world.dump())  # so that the host that resumes the run does not repeat this tick
-        remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(found.profiles)}
-        archived = found.count - sum(remembered.values())
+        remembered = {owner: len(loop.state.streams[owner].live()) for owner in sorted(content.profiles)}
+        archived = content.count - sum(remembered.values())
         return ImportedRun(run, tick.number, tick.minute, remembered, raised, archived)
 
 
@@ -162,11 +164,11 @@ def import_memories(
     chosen = form or _form_of(path)
     if sample is not None and chosen != "dialogue":
         raise InputError(f"--sample {sample} names a conversation of a dialogue: give it with --format dialogue only")
-    found = read_dialogue(path, sample) if chosen == "dialogue" else _READERS[chosen](path)
+    content = read_dialogue(path, sample) if chosen == "dialogue" else _READERS[chosen](path)
     err = Terminal(stderr=True)
-    for line in _left_out_lines(found):
+    for line in _left_out_lines(content):
         err.print(line)
-    if strict and (invalid := found.left_out.total() - found.valid):
+    if strict and (invalid := content.left_out.total() - content.valid):
         raise InputError(f"{path}: {invalid:,} invalid items: --strict creates no run")
     with open_state(settings, create=True) as client:
         exists = name in run_names(client)
@@ -176,11 +178,11 @@ def import_memories(
         if unfinished:
             err.print(f"run {name}: an interrupted import has left it empty; creating it again")
             replace = True
-        made = import_run(found, name, settings, replace=replace, form=chosen)
-    for line in _lines(made, found, settings):
+        made = import_run(content, name, settings, replace=replace, form=chosen)
+    for line in _lines(made, content, settings):
         Terminal(stderr=options.as_json).print(line)
     if options.as_json:
-        print(json.dumps(_as_json(made, found, chosen)), flush=True)
+        print(json.dumps(_as_json(made, content, chosen)), flush=True)
     return 0
 
 
@@ -194,23 +196,23 @@ def _form_of(path: Path) -> Form:
     return form
 
 
-def _left_out_lines(found: Incoming) -> list[str]:
+def _left_out_lines(content: Incoming) -> list[str]:
     """Return lines about skipped items: the first ones in full, then the number of each kind."""
-    total = found.left_out.total()
-    lines = [f"left out: {fault}" for fault in found.faults]
+    total = content.left_out.total()
+    lines = [f"left out: {fault}" for fault in content.faults]
     if total:
-        lines.append(f"left out in all: {total:,} ({found.counted_out})")
-    if found.repaired:
-        counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(found.repaired.items()))
+        lines.append(f"left out in all: {total:,} ({content.counted_out})")
+    if content.repaired:
+        counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(content.repaired.items()))
         lines.append(f"repaired: {counts}")
     return lines
 
 
-def _lines(made: ImportedRun, found: Incoming, settings: Settings) -> list[str]:
+def _lines(made: ImportedRun, content: Incoming, settings: Settings) -> list[str]:
     owners = len(made.remembered)
     lines = [
-        f"run {made.run}: {found.count:,} memories of {owners:,} {'owner' if owners == 1 else 'owners'}, up to "
-        f"minute {found.last_minute:,}; its last tick is {made.ticks}, at minute {made.minute:,}"
+        f"run {made.run}: {content.count:,} memories of {owners:,} {'owner' if owners == 1 else 'owners'}, up to "
+        f"minute {content.last_minute:,}; its last tick is {made.ticks}, at minute {made.minute:,}"
     ]
     lines += [f"{limit} is {value:,} in this run, so that all of them fit" for limit, value in made.raised.items()]
     if made.archived:
@@ -222,16 +224,16 @@ def _lines(made: ImportedRun, found: Incoming, settings: Settings) -> list[str]:
     return lines
 
 
-def _as_json(made: ImportedRun, found: Incoming, form: Form) -> dict[str, object]:
+def _as_json(made: ImportedRun, content: Incoming, form: Form) -> dict[str, object]:
     return {
         "run": made.run,
         "format": form,
-        "memories": found.count,
+        "memories": content.count,
         "owners": made.remembered,
         "tick": made.ticks,
         "minute": made.minute,
-        "left_out": dict(sorted(found.left_out.items())),
-        "repaired": dict(sorted(found.repaired.items())),
+        "left_out": dict(sorted(content.left_out.items())),
+        "repaired": dict(sorted(content.repaired.items())),
         "raised": made.raised,
         "archived": made.archived,
     }

@@ -38,30 +38,30 @@ def read_concordia(file: Path) -> Incoming:
     Raises:
         InputError: when the file is unreadable, too large, of another format, or has no valid memory.
     """
-    found = Incoming(source=file)
+    content = Incoming(source=file)
     with naming(file):
         raw = read_bytes(file)
         top = fields_of(raw, "it")
         masters = fields_of(top.get("game_masters", b"{}"), "game_masters")
-        found.pass_over("step of the log", len(items_of(top.get("raw_log", b"null"), "raw_log")))
+        content.pass_over("step of the log", len(items_of(top.get("raw_log", b"null"), "raw_log")))
         if "entities" in top:
             agents = fields_of(top["entities"], "entities")
         else:
             agents = {string_in(_card(top), "name") or file.stem: raw}
-    timeline = Timeline(found)
+    timeline = Timeline(content)
     for owner, (name, state) in zip(owners_named(agents), agents.items(), strict=True):
-        with found.reporting("entity", name):
+        with content.reporting("entity", name):
             agent = fields_of(state, "it")
             banks = _banks(agent)
-            found.add_owner(owner, _profile(agent, name))
+            content.add_owner(owner, _profile(agent, name))
             for bank in banks:
-                _remember(found, timeline, owner, _table(bank))
+                _remember(content, timeline, owner, _table(bank))
     for name, state in masters.items():
-        with found.reporting("game master", name):
+        with content.reporting("game master", name):
             for bank in _banks(fields_of(state, "it")):
-                found.pass_over("memory of a game master", len(_table(bank).texts))
+                content.pass_over("memory of a game master", len(_table(bank).texts))
     timeline.finish()
-    return found
+    return content
 
 
 def _banks(agent: Fields) -> list[Fields]:
@@ -127,21 +127,21 @@ def _column(raw: Json | None) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _remember(found: Incoming, timeline: Timeline, owner: str, table: _Table) -> None:
-    found.pass_over("embedding", table.embeddings)
+def _remember(content: Incoming, timeline: Timeline, owner: str, table: _Table) -> None:
+    content.pass_over("embedding", table.embeddings)
     constant = (
         len({one for one in table.importance if isinstance(one, float | int)}) < 2
     )  # as Concordia writes without a model
     rows = zip_longest(table.texts, table.times, table.tags, () if constant else table.importance)
     for number, (text, time, tags, importance) in enumerate(islice(rows, len(table.texts)), 1):
         where = f"{owner}, memory {number}"
-        with found.reporting("memory", where):
+        with content.reporting("memory", where):
             if not isinstance(text, str):
                 raise InputError(f"text is {quoted(text)}: give a string")
-            timeline.add(where, owner, _entry(found, owner, text, tags, importance), _seconds(time))
+            timeline.add(where, owner, _entry(content, owner, text, tags, importance), _seconds(time))
 
 
-def _entry(found: Incoming, owner: str, text: str, tags: object, importance: object) -> Entry:
+def _entry(content: Incoming, owner: str, text: str, tags: object, importance: object) -> Entry:
     tagged = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
     start = 0
     while match := _TAG.match(text, start):
@@ -153,7 +153,7 @@ def _entry(found: Incoming, owner: str, text: str, tags: object, importance: obj
         text=text[start:] or text,
         minute=0,
         subjects=(owner,),
-        importance=found.importance(importance, 0, 1),
+        importance=content.importance(importance, 0, 1),
         source="internal" if reflects else "perception",
         tags=tuple(dict.fromkeys(tagged)),
     )

@@ -44,8 +44,8 @@ def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
     with naming(file):
         data = decode_json(read_bytes(file))
     conversation = _conversation(file, data, sample)
-    found = Incoming(source=file)
-    sessions = _sessions(found, conversation)
+    content = Incoming(source=file)
+    sessions = _sessions(content, conversation)
     if not sessions:
         raise InputError(
             f"{file}: it has no session with turns and a time, such as session_1 and session_1_date_time; if it has "
@@ -53,18 +53,18 @@ def read_dialogue(file: Path, sample: str | None = None) -> Incoming:
         )
     speakers = {name: owner_named(name) for name in _speakers(sessions)}
     for owner, profile in speakers.values():
-        found.add_owner(owner, profile)
-    owners = tuple(found.profiles)
+        content.add_owner(owner, profile)
+    owners = tuple(content.profiles)
     day_0 = min(time for time, _, _ in sessions).replace(hour=0, minute=0, second=0)
     for time, key, turns in sessions:
         minute = (time - day_0) // timedelta(minutes=1)
         for number, raw in enumerate(turns, 1):
-            with found.reporting("turn", f"{key}, turn {number}"):
+            with content.reporting("turn", f"{key}, turn {number}"):
                 entry = _entry(_Turn.model_validate(raw), key, minute, owners)
                 for owner in owners:
-                    found.add(owner, entry)
-    found.check_usable()
-    return found
+                    content.add(owner, entry)
+    content.check_usable()
+    return content
 
 
 def _conversation(file: Path, data: object, sample: str | None) -> dict[str, Any]:
@@ -86,20 +86,20 @@ def _conversation(file: Path, data: object, sample: str | None) -> dict[str, Any
     return named[sample]
 
 
-def _sessions(found: Incoming, conversation: dict[str, Any]) -> list[tuple[datetime, str, list[Any]]]:
+def _sessions(content: Incoming, conversation: dict[str, Any]) -> list[tuple[datetime, str, list[Any]]]:
     """Return the sessions with their times, in order of time."""
     sessions = []
     for key, turns in conversation.items():
         if not _SESSION.fullmatch(key):
             continue
         if not isinstance(turns, list):
-            found.leave_out("session", f"{key} is {quoted(turns)}: give a list of turns")
+            content.leave_out("session", f"{key} is {quoted(turns)}: give a list of turns")
             continue
         given = conversation.get(f"{key}_date_time")
         time = _time(given)
         if time is None:
             fault = f"{key}_date_time is {quoted(given)}: give a time such as '1:56 pm on 8 May, 2023'"
-            found.leave_out("session", f"{fault}; {len(turns)} turns are left out with it")
+            content.leave_out("session", f"{fault}; {len(turns)} turns are left out with it")
             continue
         sessions.append((time, key, turns))
     return sorted(sessions, key=lambda one: (one[0], int(one[1].removeprefix("session_"))))

@@ -54,31 +54,31 @@ def read_save(folder: Path) -> Incoming:
         if file.is_file() and (size := file.stat().st_size) > MAX_FILE:
             raise InputError(f"{file}: it has {size:,} bytes, at most {MAX_FILE:,} are read")
     world = RecordedWorld(folder)
-    found = Incoming(source=folder, locations=world.locations)
-    found.repaired.update(world.warnings)
+    content = Incoming(source=folder, locations=world.locations)
+    content.repaired.update(world.warnings)
     for owner, profile in world.owners().items():
         persona = world.personas[owner]
         for node in persona.refused:
-            found.repaired[node.reason] -= 1
+            content.repaired[node.reason] -= 1
             fault = _REFUSED.get(node.reason, node.reason)
-            found.leave_out("node", f"{persona.name}, {node.key} {fault}: {node.value}")
-        found.add_owner(owner, profile)
-        _remember(found, world, owner, persona)
-    found.left_out["line of a chat"] += found.repaired.pop("bad_chat_line", 0)
-    found.left_out, found.repaired = +found.left_out, +found.repaired  # without zero counts
-    found.check_usable()
-    return found
+            content.leave_out("node", f"{persona.name}, {node.key} {fault}: {node.value}")
+        content.add_owner(owner, profile)
+        _remember(content, world, owner, persona)
+    content.left_out["line of a chat"] += content.repaired.pop("bad_chat_line", 0)
+    content.left_out, content.repaired = +content.left_out, +content.repaired  # without zero counts
+    content.check_usable()
+    return content
 
 
-def _remember(found: Incoming, world: RecordedWorld, owner: str, persona: Persona) -> None:
+def _remember(content: Incoming, world: RecordedWorld, owner: str, persona: Persona) -> None:
     numbers: dict[int, tuple[int, ...]] = {}  # number of a node -> numbers of its entries
     number = 0
     for node in persona.nodes:
         of_node = []
         for entry in _entries(world, owner, node):
-            with found.reporting("node", f"{persona.name}, node_{node.number}"):
+            with content.reporting("node", f"{persona.name}, node_{node.number}"):
                 evidence = tuple(one for rests in entry.evidence or node.evidence for one in numbers.get(rests, ()))
-                found.add(owner, msgspec.structs.replace(entry, evidence=evidence))
+                content.add(owner, msgspec.structs.replace(entry, evidence=evidence))
                 number += 1
                 of_node.append(number)
         numbers[node.number] = tuple(of_node)
@@ -210,8 +210,8 @@ def _fill(
 
 def _facts(store: RunStore) -> Facts:
     """Return the latest constants of the run."""
-    found = store.mapping("facts")
-    return typed_json.decode(found[max(found, key=int)], Facts) if found else Facts()
+    content = store.mapping("facts")
+    return typed_json.decode(content[max(content, key=int)], Facts) if content else Facts()
 
 
 def _write(file: Path, data: object) -> None:

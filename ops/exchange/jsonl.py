@@ -61,24 +61,24 @@ def read_jsonl(file: Path) -> Incoming:
     Raises:
         InputError: when the file is unreadable, too large, or has no valid memory.
     """
-    found = Incoming(source=file)
+    content = Incoming(source=file)
     memories: list[tuple[int, dict[str, Any], datetime | None]] = []
     for number, raw in enumerate(read_bytes(file).split(b"\n"), 1):
         if not raw.strip():
             continue
-        with found.reporting("line", f"line {number}"):
+        with content.reporting("line", f"line {number}"):
             if len(raw) > MAX_LINE:
                 raise InputError(f"it has {len(raw):,} bytes, at most {MAX_LINE:,} fit")
             value = decode_json(raw)
             if not isinstance(value, dict):
                 raise InputError(f'it is {str(value)[:80]!a}: give an object such as {{"owner": …, "text": …}}')
             if "entries" in value:
-                _take_stream(found, raw, number)
+                _take_stream(content, raw, number)
             else:
                 memories.append((number, value, _time(value)))
-    _take_memories(found, memories)
-    found.check_usable()
-    return found
+    _take_memories(content, memories)
+    content.check_usable()
+    return content
 
 
 def _time(value: dict[str, Any]) -> datetime | None:
@@ -89,59 +89,59 @@ def _time(value: dict[str, Any]) -> datetime | None:
     return _Time.model_validate(value).time.replace(tzinfo=None)
 
 
-def _take_memories(found: Incoming, lines: list[tuple[int, dict[str, Any], datetime | None]]) -> None:
+def _take_memories(content: Incoming, lines: list[tuple[int, dict[str, Any], datetime | None]]) -> None:
     """Add single memories in order of game time; those of the same minute stay in the order of the file."""
     first = min((time for _, _, time in lines if time is not None), default=datetime(1, 1, 1))  # noqa: DTZ001
     day_0 = first.replace(hour=0, minute=0, second=0, microsecond=0)
     checked: list[tuple[int, int, MemoryLine]] = []
     for number, value, time in lines:
-        with found.reporting("line", f"line {number}"):
+        with content.reporting("line", f"line {number}"):
             fields = {name: part for name, part in value.items() if name != "time"}
             if time is not None:
                 fields["minute"] = (time - day_0) // timedelta(minutes=1)
             line = MemoryLine.model_validate(fields)
             checked.append((line.minute, number, line))
     for _, number, line in sorted(checked, key=lambda one: one[:2]):
-        with found.reporting("line", f"line {number}"):
+        with content.reporting("line", f"line {number}"):
             owner, profile = owner_named(line.owner)
             entry = Entry(**line.model_dump(exclude={"owner"}))
-            found.add_owner(owner, profile)
-            found.add(owner, entry)
+            content.add_owner(owner, profile)
+            content.add(owner, entry)
 
 
-def _take_stream(found: Incoming, raw: bytes, number: int) -> None:
+def _take_stream(content: Incoming, raw: bytes, number: int) -> None:
     """Add the content of an exported stream: its live and waiting entries, and the facts of its head."""
     try:
         stream = load(raw)
     except ValueError as error:
         raise InputError(str(error)) from error
     owner, named = owner_named(stream.owner)
-    if found.memories.get(owner):
+    if content.memories.get(owner):
         raise InputError(f"owner {owner!a} has a line before this one: give each stream once")
-    found.add_owner(owner, _profile(found, raw, number, owner) or named)
+    content.add_owner(owner, _profile(content, raw, number, owner) or named)
     broken = {one.number: one.why for one in unreadable([stream])}
     for bad, why in broken.items():
-        found.leave_out("unreadable entry", f"line {number}: entry {bad} of {owner}: {why}")
+        content.leave_out("unreadable entry", f"line {number}: entry {bad} of {owner}: {why}")
     if stream.archived:
-        found.left_out["archived entry"] += len(stream.archived)
+        content.left_out["archived entry"] += len(stream.archived)
     live = [entry for n, entry in stream.entries.items() if stream.is_live(n) and n not in broken]
     renumbered = {entry.number: index for index, entry in enumerate(live, 1)}
     for entry in [*live, *stream.head.waiting]:
-        found.add(owner, _unnumbered(entry, renumbered, stream))
+        content.add(owner, _unnumbered(entry, renumbered, stream))
     if stream.head.summary:
-        found.facts.append(check_effect(ReplaceSummary(owner, stream.head.summary, 0)))
+        content.facts.append(check_effect(ReplaceSummary(owner, stream.head.summary, 0)))
     if stream.head.character != Character():
-        found.facts.append(check_effect(SetCharacter(owner, stream.head.character)))
+        content.facts.append(check_effect(SetCharacter(owner, stream.head.character)))
 
 
-def _profile(found: Incoming, raw: bytes, number: int, owner: str) -> Profile | None:
+def _profile(content: Incoming, raw: bytes, number: int, owner: str) -> Profile | None:
     """Return the profile of a line, if valid; an invalid profile does not affect the memories."""
     try:
         profile = typed_json.decode(typed_json.decode(raw, _Profiled).profile, Profile | None)
         return None if profile is None else check_profile(owner, profile)
     except (msgspec.ValidationError, InputError) as error:
         fault = str(error) if isinstance(error, InputError) else f"profile of {owner!a}: {error}"
-        found.leave_out("profile", f"line {number}: {fault}")
+        content.leave_out("profile", f"line {number}: {fault}")
         return None
 
 

@@ -41,40 +41,40 @@ def read_letta(file: Path) -> Incoming:
     Raises:
         InputError: when the file is unreadable, too large, of another format, or has no valid memory.
     """
-    found = Incoming(source=file)
+    content = Incoming(source=file)
     with naming(file):
         top = _top(file)
         agents = [object_of(agent, "an agent") for agent in list_in(top, "agents")] if "agents" in top else [top]
         shared = {string_in(block, "id"): block for block in list_in(top, "blocks")}
         for field, name in _TOP.items():
-            found.pass_over(name, len(list_in(top, field)))
-    timeline = Timeline(found)
+            content.pass_over(name, len(list_in(top, field)))
+    timeline = Timeline(content)
     unused = set(shared)
     names = [string_in(agent, "name") or string_in(agent, "id") or "agent" for agent in agents]
     for owner, name, agent in zip(owners_named(names), names, agents, strict=True):
-        with found.reporting("agent", name):
+        with content.reporting("agent", name):
             ids = [one for one in list_in(agent, "block_ids") if isinstance(one, str)]
             blocks = [shared[one] for one in ids if one in shared]
             unused.difference_update(ids)
             blocks += list_in(agent, "memory_blocks") + list_in(agent, "core_memory")
             personas = [string_in(block, "value") for block in blocks if string_in(block, "label") == "persona"]
             background = "\n".join(personas) or string_in(agent, "description")
-            found.add_owner(owner, Profile(name=name, background=background[:MAX_TOLD]))
+            content.add_owner(owner, Profile(name=name, background=background[:MAX_TOLD]))
             reader = _Agent(timeline, owner, name, string_in(agent, "agent_type"))
             for number, message in enumerate(list_in(agent, "messages"), 1):
-                with found.reporting("message", f"{name}, message {number}"):
+                with content.reporting("message", f"{name}, message {number}"):
                     reader.take_message(f"message {number}", object_of(message, "it"))
             for passage in list_in(agent, "passages") + list_in(agent, "archival_memory"):
-                with found.reporting("passage", name):
+                with content.reporting("passage", name):
                     reader.keep("passage", string_in(object_of(passage, "it"), "text"), passage.get("created_at"))
             for block in blocks:
-                with found.reporting("block", name):
+                with content.reporting("block", name):
                     time = object_of(block, "it").get("updated_at", top.get("created_at"))
                     if text := string_in(block, "value"):
                         reader.keep(string_in(block, "label") or "block", text, time)
-    found.pass_over("block of no agent", len(unused))
+    content.pass_over("block of no agent", len(unused))
     timeline.finish()
-    return found
+    return content
 
 
 def _top(file: Path) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class _Agent:
     """Adds the memories of one agent to a timeline."""
 
     def __init__(self, timeline: Timeline, owner: str, name: str, agent_type: str) -> None:
-        self._timeline, self._found, self._owner, self._name = timeline, timeline.found, owner, name
+        self._timeline, self._content, self._owner, self._name = timeline, timeline.content, owner, name
         self._thinks_aloud = agent_type != "letta_v1_agent"  # older agents speak by a tool; text beside it is a thought
 
     def keep(self, tag: str, text: str, time: object) -> None:
@@ -105,7 +105,7 @@ class _Agent:
         """Add a message, or count it if it has no place in a run."""
         role, time = string_in(message, "role"), message.get("created_at")
         if role in _ROLES:
-            self._found.pass_over(_ROLES[role])
+            self._content.pass_over(_ROLES[role])
             return
         text = self._text(message)
         if role == "assistant":
@@ -120,11 +120,11 @@ class _Agent:
         elif packed.get("type", "user_message") == "user_message":
             self._say(where, string_in(packed, "name") or string_in(message, "name") or "User", words, time)
         else:
-            self._found.pass_over("system event")
+            self._content.pass_over("system event")
 
     def _take_turn(self, where: str, text: str, calls: list[Any], time: object) -> None:
         if text and calls and self._thinks_aloud:
-            self._found.pass_over("inner thought")
+            self._content.pass_over("inner thought")
         elif text or not calls:
             self._say(where, self._name, text, time)
         for call in calls:
@@ -136,7 +136,7 @@ class _Agent:
                 case "archival_memory_insert":
                     self.keep("passage", string_in(arguments, "content"), time)
                 case _:
-                    self._found.pass_over("tool call")
+                    self._content.pass_over("tool call")
 
     def _text(self, message: dict[str, Any]) -> str:
         """Return the words of a message, and count its other parts."""
@@ -148,12 +148,12 @@ class _Agent:
             if kind == "text":
                 words.append(string_in(part, "text"))
             else:
-                self._found.pass_over("reasoning" if kind.endswith("reasoning") else _PARTS.get(kind, "other part"))
+                self._content.pass_over("reasoning" if kind.endswith("reasoning") else _PARTS.get(kind, "other part"))
         return "\n".join(words).strip()
 
     def _say(self, where: str, speaker: str, words: str, time: object) -> None:
         if not words:
-            self._found.pass_over("message without words")
+            self._content.pass_over("message without words")
             return
         subjects = (self._owner,) if speaker == self._name else (self._owner, speaker)
         entry = Entry(type="message", text=f"{speaker}: {words}", minute=0, subjects=subjects, source="dialogue")

@@ -37,8 +37,8 @@ class Timeline:
     if no memory in the file has a time, each owner's memories are spread evenly over day 0, from 06:00 to 20:00.
     """
 
-    def __init__(self, found: Incoming) -> None:
-        self.found = found
+    def __init__(self, content: Incoming) -> None:
+        self.content = content
         self._pending: list[_Pending] = []
 
     def add(
@@ -58,11 +58,11 @@ class Timeline:
         texts = list(_parts(entry.text))
         for text in texts:
             if len(self._pending) >= incoming.MAX_MEMORIES:
-                raise TooMany.of(self.found.source)
+                raise TooMany.of(self.content.source)
             part = msgspec.structs.replace(entry, text=text)
             self._pending.append(_Pending(at, where, owner, part, key, rests_on))
         if len(texts) > 1:
-            self.found.repaired["text in several parts"] += 1
+            self.content.repaired["text in several parts"] += 1
 
     def finish(self) -> None:
         """Add all memories to the file's content, in order of time; skip and report invalid ones.
@@ -70,23 +70,23 @@ class Timeline:
         Raises:
             InputError: if the file has no valid memory.
         """
-        found, numbers = self.found, dict[tuple[str, str], int]()
+        content, numbers = self.content, dict[tuple[str, str], int]()
         times = self._times()
         day_0 = floor(min(times, default=0) / _DAY) * _DAY
         for at, pending in sorted(zip(times, self._pending, strict=True), key=lambda pair: pair[0]):
             _, where, owner, entry, key, rests_on = pending
             evidence = tuple(sorted({numbers[owner, one] for one in rests_on if (owner, one) in numbers}))
-            with found.reporting("memory", where):
+            with content.reporting("memory", where):
                 minute = floor((at - day_0) / 60)
-                found.add(owner, msgspec.structs.replace(entry, minute=minute, evidence=evidence))
-                numbers[owner, key] = len(found.memories[owner])
-        found.check_usable()
+                content.add(owner, msgspec.structs.replace(entry, minute=minute, evidence=evidence))
+                numbers[owner, key] = len(content.memories[owner])
+        content.check_usable()
 
     def _times(self) -> list[float]:
         known = [pending.at for pending in self._pending if pending.at is not None]
         times: list[float] = []
         if known:
-            last = dict.fromkeys(self.found.profiles, min(known))  # owner -> time of its previous memory
+            last = dict.fromkeys(self.content.profiles, min(known))  # owner -> time of its previous memory
             for pending in self._pending:
                 last[pending.owner] = last[pending.owner] if pending.at is None else pending.at
                 times.append(last[pending.owner])

@@ -149,10 +149,10 @@ class AnswerWriter:
 
     def _time_in_prompt(self, pattern: re.Pattern[str], otherwise: int) -> int:
         """Return a time in the prompt, in minutes after midnight."""
-        found = pattern.search(self._prompt.partition("<memories>")[0])
-        if not found:
+        match = pattern.search(self._prompt.partition("<memories>")[0])
+        if not match:
             return otherwise
-        hour, minute, half = found.groups()
+        hour, minute, half = match.groups()
         return (int(hour) % 12 + (12 if half == "PM" else 0)) * 60 + int(minute)
 
     def _two_words(self) -> list[str]:

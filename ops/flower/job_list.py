@@ -23,13 +23,13 @@ ROWS = 50  # per page
 NUMBERS = {"from": "a tick", "to": "a tick", "minutes": "a number of minutes"}
 
 
-def query_of(asked: Mapping[str, str]) -> JobQuery:
+def query_of(arguments: Mapping[str, str]) -> JobQuery:
     """Return the query in an address's arguments; empty ones count as absent.
 
     Raises:
         InputError: for an unknown argument or an invalid value; the message names it.
     """
-    given: dict[str, str | int] = {name: value for name, value in asked.items() if value}
+    given: dict[str, str | int] = {name: value for name, value in arguments.items() if value}
     for name, what in NUMBERS.items():
         text = str(given.get(name, "0"))
         if not text.isascii() or not text.isdigit() or len(text) > 18:

@@ -108,7 +108,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
                 was changed, or a run cannot be read.
         """
         try:
-            found: dict[str, Any] = await IOLoop.current().run_in_executor(None, self._read())
+            reading: dict[str, Any] = await IOLoop.current().run_in_executor(None, self._read())
         except (RunMissing, InputError) as error:
             raise web.HTTPError(404, str(error)) from error
         except JournalError as error:
@@ -124,14 +124,14 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
                 raise Unreadable(503, GONE) from error
             why = f"{type(error).__name__}: {error}".rstrip(".")
             raise Unreadable(503, f"Redis does not answer: {why}; {WHAT_TO_DO}") from error
-        return found
+        return reading
 
     def _read(self) -> Callable[[], dict[str, Any]]:
         """Return the call that reads the page."""
         if self.page == "job":
             return self._job()
-        asked = {name: self.get_argument(name, escape=False) for name in self.request.arguments}
-        run, readings = asked.pop("run", "") or None, _readings(self.capp)
+        filters = {name: self.get_argument(name, escape=False) for name in self.request.arguments}
+        run, readings = filters.pop("run", "") or None, _readings(self.capp)
         refused = why_not(self.application.options)
         match self.page:
             case "charts":
@@ -139,7 +139,7 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             case "steering":
                 return lambda: readings.steering(run) | {"why_not": refused}
             case "jobs" | "matches":
-                query, start = self._query(asked)
+                query, start = self._query(filters)
                 if self.page == "matches":
                     return partial(readings.matches, run or "", query)
                 return lambda: readings.jobs(run, query, start) | {"why_not": refused}
@@ -156,9 +156,9 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
         job_id, texts = self.get_argument("id", "", escape=False), self.authenticates()
 
         def read() -> dict[str, Any]:
-            found = _readings(self.capp).job(job_id, texts=texts)
-            return found | {
-                "task": self._task(found["job"]["id"]),
+            reading = _readings(self.capp).job(job_id, texts=texts)
+            return reading | {
+                "task": self._task(reading["job"]["id"]),
                 "texts": texts,
                 "why_not": why_not(self.application.options),
             }
@@ -177,11 +177,11 @@ class PageHandler(BaseHandler):  # type: ignore[misc]  # Flower is untyped
             "worker": task.worker.hostname if task.worker is not None else "",
         }
 
-    def _query(self, asked: dict[str, str]) -> tuple[JobQuery, Position]:
+    def _query(self, filters: dict[str, str]) -> tuple[JobQuery, Position]:
         """Return the filters of the job list and the start of its page, both from the address."""
-        older = asked.pop("older", "")
+        older = filters.pop("older", "")
         try:
-            return query_of(asked), Position.parse(older) if older else NEWEST
+            return query_of(filters), Position.parse(older) if older else NEWEST
         except InputError as error:
             raise web.HTTPError(400, str(error)) from error
 
@@ -203,10 +203,10 @@ class PageView(PageHandler):
     @web.authenticated
     async def get(self) -> None:
         try:
-            found = await self.reading()
+            reading = await self.reading()
         except Unreadable as error:  # the page stays open, and recovers once the runs are readable
             self.set_status(error.status_code)
-            found = {"runs": [], "error": error.message}
+            reading = {"runs": [], "error": error.message}
         except web.HTTPError as error:
             if error.status_code not in (400, 404):
                 raise
@@ -214,7 +214,7 @@ class PageView(PageHandler):
             return
         self.render(
             f"{self.page}.html",
-            reading=json.dumps(found).replace("<", "\\u003c"),  # for use inside a script element
+            reading=json.dumps(reading).replace("<", "\\u003c"),  # for use inside a script element
             page=self.page,
             title=TITLES[self.page],
             interval=INTERVAL,
@@ -251,8 +251,8 @@ class MindsPart(PageData):
             raise web.HTTPError(403, NO_PASSWORD)
 
     def _read(self) -> Callable[[], dict[str, Any]]:
-        asked = {name: self.get_argument(name, "", strip=False, escape=False) for name in self.request.arguments}
-        return partial(_minds(self.capp).answer, self.page, asked.get("run", ""), asked)
+        arguments = {name: self.get_argument(name, "", strip=False, escape=False) for name in self.request.arguments}
+        return partial(_minds(self.capp).answer, self.page, arguments.get("run", ""), arguments)
 
 
 class MindsView(MindsPart):

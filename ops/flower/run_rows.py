@@ -88,10 +88,10 @@ def row_of(run: RunOverview) -> dict[str, Any]:
 
 def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]]:
     """Return the limits that refused requests in the last hour, with their present windows."""
-    found = []
+    refusals = []
     for name, count in sorted(denied_requests(run.hour.refused).items(), key=lambda item: -item[1]):
         unit = parse_limit_name(name).unit if name in limits else "jobs"
-        found.append(
+        refusals.append(
             {
                 "limit": name,
                 "value": amount(limits[name], unit) if name in limits else "—",
@@ -99,7 +99,7 @@ def refusals_of(run: RunOverview, limits: dict[str, int]) -> list[dict[str, Any]
                 "count": count,
             }
         )
-    return found
+    return refusals
 
 
 MOST_OWNERS = 20
@@ -120,14 +120,14 @@ def budget_reading(client: Redis, run: str) -> dict[str, Any]:
     rest = [window for window in vitals.windows if not _of_owner(window)]
     own = [window for window in vitals.windows if _of_owner(window) and window.line.window in present]
     own = sorted((window for window in own if window.forecast is not None), key=share_of, reverse=True)
-    found: dict[str, Any] = msgspec.to_builtins(vitals)
-    found["limits"] = limits_in_words(store, limits)
-    found["today"] = format_window(window_of("day", vitals.tick, vitals.minute))
-    found["denied"] = denied_requests(vitals.recent.refused)
-    found["windows"] = [_flat(window) for window in rest]
-    found["unused"] = [_flat(window) for window in _unused(store, vitals, limits)]
-    found["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
-    return found
+    reading: dict[str, Any] = msgspec.to_builtins(vitals)
+    reading["limits"] = limits_in_words(store, limits)
+    reading["today"] = format_window(window_of("day", vitals.tick, vitals.minute))
+    reading["denied"] = denied_requests(vitals.recent.refused)
+    reading["windows"] = [_flat(window) for window in rest]
+    reading["unused"] = [_flat(window) for window in _unused(store, vitals, limits)]
+    reading["owners"] = {"all": len(own), "fullest": [_flat(window) for window in own[:MOST_OWNERS]]}
+    return reading
 
 
 def limits_in_words(store: RunStore, limits: LimitHistory) -> dict[str, str]:

@@ -143,10 +143,10 @@ def format_slow_kind(one: SlowKind) -> str:
 MOST = 20  # warnings
 
 
-def print_left_out(found: Sequence[LeftOut]) -> None:
+def print_left_out(entries: Sequence[LeftOut]) -> None:
     """Print on stderr the entries that are left out, with the reasons."""
     terminal = Terminal(stderr=True)
-    for one in found[:MOST]:
-        terminal.print(f"Warning: {one}")
-    if len(found) > MOST:
-        terminal.print(f"Warning: and {len(found) - MOST:,} more entries")
+    for entry in entries[:MOST]:
+        terminal.print(f"Warning: {entry}")
+    if len(entries) > MOST:
+        terminal.print(f"Warning: and {len(entries) - MOST:,} more entries")

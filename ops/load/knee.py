@@ -227,18 +227,18 @@ def answer_lines(search: LoadSearch, knees: Mapping[bool, Knee]) -> list[str]:
 def knee_json(search: LoadSearch, knees: Mapping[bool, Knee]) -> dict[str, Any]:
     """Return the result and every probe as plain data."""
     names = {False: "off", True: "on"}
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "raised": list(search.plan.raised),
         "levels": [level.text() for level in search.plan.levels],
     }
     for on, knee in knees.items():
-        found[names[on]] = {
+        facts[names[on]] = {
             "holds": None if knee.holds is None else search.plan.text(knee.holds),
             "breaks": None if knee.breaks is None else search.plan.text(knee.breaks),
             "factor_holds": knee.holds,
             "factor_breaks": knee.breaks,
         }
-    found["probes"] = [
+    facts["probes"] = [
         {
             "load": search.plan.text(one.factor),
             "factor": one.factor,
@@ -256,8 +256,8 @@ def knee_json(search: LoadSearch, knees: Mapping[bool, Knee]) -> dict[str, Any]:
     at = knees[True].holds
     if at is not None:
         costs = _costs(search.probe(at, True), search.probe(at, False))
-        found["cost"] = {name: {"on": on, "off": off} for name, on, off in costs}
-    return found
+        facts["cost"] = {name: {"on": on, "off": off} for name, on, off in costs}
+    return facts
 
 
 def knee_chart(search: LoadSearch, knees: Mapping[bool, Knee]) -> Markup:

@@ -246,26 +246,26 @@ def _sweep(tester: _Tester, sweep: Sweep, profile: LoadProfile, path: Path, as_j
     measured: list[Measured] = []
     for value in sweep.values:
         tested = sweep.profile(profile, value)
-        found = tester.run(tested, f"{sweep.parameter}-{value:g}")
-        if found is None or tester.stopped(tested):
+        result = tester.run(tested, f"{sweep.parameter}-{value:g}")
+        if result is None or tester.stopped(tested):
             break
-        measured.append(Measured(value, found))
+        measured.append(Measured(value, result))
     if not measured:
         return tester.signalled
-    result = SweepResult(sweep, sweep.usual(profile), measured)
-    result.page(profile).write(path)
+    swept = SweepResult(sweep, sweep.usual(profile), measured)
+    swept.page(profile).write(path)
     console = Terminal(stderr=as_json)
     table = Table(sweep.parameter, box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for heading, _ in COLUMNS:
         table.add_column(heading, justify="right")
-    for row in result.rows():
+    for row in swept.rows():
         table.add_row(*row)
     console.print(table)
-    for line in (result.about(profile), *result.lines(), f"wrote {path}"):
+    for line in (swept.about(profile), *swept.lines(), f"wrote {path}"):
         console.print(line)
     tester.print_broken()
     if as_json:
-        print(json.dumps({**result.json(), "out": str(path), "failed_asserts": tester.broken}), flush=True)
+        print(json.dumps({**swept.json(), "out": str(path), "failed_asserts": tester.broken}), flush=True)
     return tester.exit_code or (tester.signalled if len(measured) < len(sweep.values) else 0)
 
 

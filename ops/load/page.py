@@ -33,7 +33,7 @@ _GLANCE = (
 def load_page(
     profile: LoadProfile,
     rows: Sequence[TickFigures],
-    found: Mapping[str, Any],
+    figures: Mapping[str, Any],
     asserted: Sequence[str],
     limit: int | None,
     partial: str = "",
@@ -41,19 +41,19 @@ def load_page(
     """Return the page.
 
     Args:
-        found: the figures of the test.
+        figures: the figures of the test.
         asserted: a line for each assertion that does not hold.
         limit: the run's limit in tokens, if the user gave one.
         partial: the part that the figures cover, if the user stopped the test.
     """
     page = Page(f"Load test: {profile.name}", f"{profile.about}; {profile.agents:,} agents, {len(rows):,} ticks")
-    facts = [(name, "–" if found[key] is None else figure(float(found[key]))) for name, key in _GLANCE]
+    facts = [(name, "–" if figures[key] is None else figure(float(figures[key]))) for name, key in _GLANCE]
     texts = [partial.capitalize()] if partial else []
     texts += [f"Assertion failed: {line}" for line in asserted]
     page.sections.append(Section("At a glance", texts, facts))
     if rows:
         page.sections.append(Section("Over game time", charts=_charts(profile, rows, limit)))
-    page.sections.append(Section("Phases", tables=[_phases(profile), _by_phase(found)]))
+    page.sections.append(Section("Phases", tables=[_phases(profile), _by_phase(figures)]))
     page.footer = (
         "Real workers, a real server and real HTTP on one machine: times depend on this machine and its other load."
     )
@@ -134,8 +134,8 @@ def _phases(profile: LoadProfile) -> ReportTable:
     return ReportTable(head, rows, "Phases as configured")
 
 
-def _by_phase(found: Mapping[str, Any]) -> ReportTable:
-    phases: Mapping[str, Mapping[str, Any]] = found["phases"]
+def _by_phase(figures: Mapping[str, Any]) -> ReportTable:
+    phases: Mapping[str, Mapping[str, Any]] = figures["phases"]
     names = list(next(iter(phases.values())))
     return ReportTable(
         ("figure", *phases), [(name, *(p[name] for p in phases.values())) for name in names], "Phases as measured"

@@ -251,8 +251,7 @@ def wait_for_workers(client: Redis, count: int) -> None:
     """
     deadline = time.monotonic() + READY
     while True:
-        found = client.client_list()
-        ready = sum(one.get("cmd") == "brpop" for one in found)
+        ready = sum(each.get("cmd") == "brpop" for each in client.client_list())
         if ready >= count:
             return
         if time.monotonic() > deadline:

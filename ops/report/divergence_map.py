@@ -24,32 +24,32 @@ _TICKS = 6  # the most times below the map; there are at least half as many
 INK, MUTED, PAPER = "#1b1f23", "#57606a", "#ffffff"
 
 
-def mapped_owners(found: Comparison) -> list[str]:
+def mapped_owners(comparison: Comparison) -> list[str]:
     """Return the owners on the map."""
-    return [one.owner for one in found.spread if one.owner in found.owners][:MOST]
+    return [one.owner for one in comparison.spread if one.owner in comparison.owners][:MOST]
 
 
-def divergence_map(found: Comparison, caption: str = "") -> Markup:
+def divergence_map(comparison: Comparison, caption: str = "") -> Markup:
     """Return the map. The clock in force names its times.
 
     Args:
         caption: the description inside the figure, for use without a page.
     """
-    owners, columns = mapped_owners(found), len(found.minutes)
+    owners, columns = mapped_owners(comparison), len(comparison.minutes)
     left = 8 + _LETTER * max(min(len(owner), _LABEL) for owner in owners)
     width, bottom = max(left + columns * _CELL + 8, 640), _TOP + len(owners) * _ROW
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" id="map" viewBox="0 0 {width:g} {bottom + 64}" '
         f'width="{width:g}" height="{bottom + 64}" font-family="system-ui, sans-serif" font-size="11">',
-        f"<title>{escape(visible(f'{found.a} and {found.b}: owners by time'))}</title>",
+        f"<title>{escape(visible(f'{comparison.a} and {comparison.b}: owners by time'))}</title>",
         f"<desc>{escape(visible(caption))}</desc>" if caption else "",
         f'<rect class="paper" width="100%" height="100%" fill="{PAPER}"/>',
         '<g role="grid" aria-label="Owners by time">',
-        *(_row(found, owner, number, left) for number, owner in enumerate(owners)),
+        *(_row(comparison, owner, number, left) for number, owner in enumerate(owners)),
         "</g>",
         *(f'<rect aria-hidden="true" id="{name}" width="0" height="0" fill="none"/>' for name in ("cursor", "chosen")),
-        *_first_line(found, left, bottom),
-        *_axis(found, left, bottom),
+        *_first_line(comparison, left, bottom),
+        *_axis(comparison, left, bottom),
         *_legend(left, bottom + 46),
         "</svg>",
     ]
@@ -61,16 +61,16 @@ def level_of(window: Window | None) -> int:
     return 0 if window is None else max(1, ceil(window.share * (len(COLOURS) - 1)))
 
 
-def _row(found: Comparison, owner: str, number: int, left: float) -> str:
-    windows = {window.window: window for window in found.owners[owner]}
-    reached = next((one.tick for one in found.spread if one.owner == owner), found.first)
+def _row(comparison: Comparison, owner: str, number: int, left: float) -> str:
+    windows = {window.window: window for window in comparison.owners[owner]}
+    reached = next((one.tick for one in comparison.spread if one.owner == owner), comparison.first)
     at, name = _TOP + number * _ROW, visible(owner)
     shown = name if len(name) <= _LABEL else name[: _LABEL - 1] + "…"
     cells = [
         _cell(windows.get(column), name, column, day_and_time(minute), left + column * _CELL, at, number + column == 0)
-        for column, minute in enumerate(found.minutes)
+        for column, minute in enumerate(comparison.minutes)
     ]
-    dot = left + ((reached - found.first) // found.width + 0.5) * _CELL
+    dot = left + ((reached - comparison.first) // comparison.width + 0.5) * _CELL
     return (
         f'<g role="row"><text role="rowheader" class="ink" fill="{INK}" x="{left - 6:g}" y="{at + 12}" '
         f'text-anchor="end">{escape(shown)}</text>{"".join(cells)}'
@@ -89,30 +89,30 @@ def _cell(window: Window | None, owner: str, column: int, time: str, x: float, y
     )
 
 
-def _first_line(found: Comparison, left: float, bottom: int) -> Iterable[str]:
+def _first_line(comparison: Comparison, left: float, bottom: int) -> Iterable[str]:
     """Yield the line at the first difference, which crosses all rows."""
-    if found.difference is None:
+    if comparison.difference is None:
         return
-    x = left + (found.difference.tick - found.first) / found.width * _CELL
-    end = x > left + len(found.minutes) * _CELL / 2
+    x = left + (comparison.difference.tick - comparison.first) / comparison.width * _CELL
+    end = x > left + len(comparison.minutes) * _CELL / 2
     yield (
         f'<g aria-hidden="true"><line class="line" x1="{x:g}" x2="{x:g}" y1="4" y2="{bottom}" stroke="{INK}" '
         f'stroke-dasharray="3 2"/><text class="ink" fill="{INK}" x="{x + (-5 if end else 5):g}" y="14" '
-        f'text-anchor="{"end" if end else "start"}">first difference: tick {found.difference.tick:,}</text></g>'
+        f'text-anchor="{"end" if end else "start"}">first difference: tick {comparison.difference.tick:,}</text></g>'
     )
 
 
-def _axis(found: Comparison, left: float, bottom: int) -> Iterable[str]:
-    step = ceil(len(found.minutes) / _TICKS)
+def _axis(comparison: Comparison, left: float, bottom: int) -> Iterable[str]:
+    step = ceil(len(comparison.minutes) / _TICKS)
     yield '<g aria-hidden="true">'
-    for column in range(0, len(found.minutes), step):
+    for column in range(0, len(comparison.minutes), step):
         x = left + column * _CELL
         yield f'<line class="line" x1="{x:g}" x2="{x:g}" y1="{bottom}" y2="{bottom + 4}" stroke="{MUTED}"/>'
         yield (
             f'<text class="muted" fill="{MUTED}" x="{x:g}" y="{bottom + 16}">'
-            f"{escape(day_and_time(found.minutes[column]))}</text>"
+            f"{escape(day_and_time(comparison.minutes[column]))}</text>"
         )
-    ticks = "1 tick" if found.width == 1 else f"{found.width:,} ticks"
+    ticks = "1 tick" if comparison.width == 1 else f"{comparison.width:,} ticks"
     yield (
         f'<text class="muted" fill="{MUTED}" x="{left:g}" y="{bottom + 32}">game time; a column is {ticks}</text></g>'
     )

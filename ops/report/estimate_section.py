@@ -47,12 +47,12 @@ def estimate_of(client: Redis, run: str, agents: int) -> tuple[RunEstimate, bool
     return estimate(kept_settings(raw or b""), kinds(), DEFAULTS, agents=max(1, agents), days=1), False
 
 
-def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
+def compare(estimated: RunEstimate, figures: RunFigures) -> list[Compared]:
     """Compare the estimate with the actual figures of a run's full days, or of the first day if none is full."""
     first, days = _first_day(figures), range(max(1, _full_days(figures)))
     expected: dict[str, list[KindDay]] = {}
     for day in days:
-        for one in found.of_day(day):
+        for one in estimated.of_day(day):
             expected.setdefault(one.kind, []).append(one)
     lived = {kind for day in days for kind in figures.asked.get(first + day, ())}
     rows = []
@@ -67,13 +67,13 @@ def compare(found: RunEstimate, figures: RunFigures) -> list[Compared]:
     return rows
 
 
-def estimate_section(found: RunEstimate, kept: bool, figures: RunFigures) -> Section:
+def estimate_section(estimated: RunEstimate, kept: bool, figures: RunFigures) -> Section:
     """Return the comparison as a table."""
     full_days = _full_days(figures)
     of = f"For {full_days} full game day{'s' * (full_days > 1)}." if full_days else "The run has no full day yet."
     origin = "The estimate was stored when the run began." if kept else "The estimate is computed for this report."
     by_kind: dict[str, dict[str, Compared]] = {}
-    for one in compare(found, figures):
+    for one in compare(estimated, figures):
         by_kind.setdefault(one.kind, {})[one.what] = one
     rows: list[list[Cell]] = [
         [kind, *(_cell(amounts[what]) if what in amounts else "" for what in WHAT)] for kind, amounts in by_kind.items()

@@ -279,12 +279,12 @@ class _Limit(NamedTuple):
 
 def _limit(budget: Sequence[BudgetLine], unit: str, scale: float = 1) -> _Limit | None:
     """Return the run's limit per day."""
-    found = [
+    limits = [
         _Limit(line.limit / scale, format_limit(line.limit, line.for_retries, lambda amount: figure(amount / scale)))
         for line in budget
         if line.limit is not None and line.window.startswith("day:") and (line.scope, line.unit) == ("run", unit)
     ]
-    return found[-1] if found else None
+    return limits[-1] if limits else None
 
 
 def _amounts(cost: Cost) -> tuple[int, int, float]:

@@ -277,7 +277,7 @@ class BudgetView:
         return None
 
     def spare(self, cell: Cell, unit: LimitUnit, kind: str, minute: int) -> int | None:
-        """Return the rest of a limit for a kind, without what is guaranteed to other kinds; None without a limit."""
+        """Return the rest of a limit for a kind, minus the guarantees of other kinds; None without a limit."""
         room = self.room(cell.period, cell.scope, unit)
         return None if room is None else room - self._demand(cell, unit, kind, minute, 0, room)
 

@@ -98,7 +98,7 @@ class Spending(NamedTuple):
 
 
 def spending(store: RunStore, view: BudgetView, tick: int, minute: int) -> Spending:
-    """Return what a run has spent so far, and the state of each limit in the windows of a tick.
+    """Return a run's spending so far, and the state of each limit in the windows of a tick.
 
     Raises:
         LedgerUnavailable: if Redis does not answer.

@@ -103,13 +103,13 @@ def change_of(answer: Iterable[Effect], heuristic: Iterable[Effect]) -> int:
 
 
 def read_values(store: RunStore) -> ValueState:
-    """Return what a run has learned about the values of its calls; nothing if it does not spend by value."""
+    """Return a run's learned estimates of the values of its calls; empty if it does not spend by value."""
     kept = store.field("state", FIELD)
     return ValueState() if kept is None else typed_json.decode(kept, ValueState)
 
 
 def value_lines(state: ValueState) -> list[str]:
-    """Return lines that say how much models change each kind's heuristic, and how good the estimate was."""
+    """Describe how much models change each kind's heuristic, and how good the estimate was, one line per fact."""
     lines = []
     for kind, (answers, total) in sorted(state.changes.items()):
         lines.append(

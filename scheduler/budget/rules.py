@@ -179,7 +179,7 @@ def adaptive_bounds(kind: Kind, settings: Settings) -> Bounds | None:
 
 
 def _offer(kind: Kind, model: Model, learned: int, vectors: Cost) -> ModelOption:
-    """Return a kind's option for a model; the prompt gets what the answer leaves of the model's context.
+    """Return a kind's option for a model; its prompt cap is at most the part of the context that the answer leaves.
 
     Args:
         learned: tokens that its reasoning has needed so far. More than the configured headroom is granted only as far

@@ -50,7 +50,7 @@ class Tuning:
     act_per_tick: int = 5  # calls per tick for all choices of actions, unless "tick.kind:act.calls" is set
 
     # Experiments
-    experiment: Literal["", "stop", "heuristics"] = ""  # what workers do at an experiment's limit; "": no experiment
+    experiment: Literal["", "stop", "heuristics"] = ""  # action of workers at an experiment's limit; "": no experiment
 
     # Throttling of reflections
     throttle_auto: bool = True  # False: only `cogitate throttle` changes their cadence

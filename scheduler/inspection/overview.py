@@ -1,7 +1,7 @@
 """The figures of a run that an operator reads first: today's budget, its host and pace, and its last hour.
 
 An hour is game time, the only time in the journal. If it is shorter than a real minute, the overview covers that minute
-too; the figures of ticks tell when it began. Only the newest lines are read, so polling is cheap.
+too; the figures of ticks show when it began. Only the newest lines are read, so polling is cheap.
 """
 
 from __future__ import annotations

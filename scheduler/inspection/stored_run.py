@@ -147,7 +147,7 @@ class Refusals:
                 value = _value(limits.at(line.core.tick), cell)
                 self._counts.setdefault((cell, value), Counter())[decided.key.kind] += 1
 
-    def told(self, limits: LimitHistory, pools: Pools) -> list[Refusal]:
+    def by_limit(self, limits: LimitHistory, pools: Pools) -> list[Refusal]:
         """Return the refusals by limit and value."""
         counts: dict[tuple[str, int | None], Counter[str]] = {}
         for cell, count in self._trimmed.items():

@@ -216,7 +216,7 @@ class RunReader:
                 {kind: facts["reason"].get("too_slow", 0) for kind, facts in totals.jobs.items()},
             ),
             refused=dict(sorted(refused.items())),
-            refusals=self._refusals.told(limits, pools),
+            refusals=self._refusals.by_limit(limits, pools),
             limits=limits_in_force(limits.now, pools),
             prices=settings.prices(),
             service_tiers=dict(sorted(totals.service_tiers.items())),

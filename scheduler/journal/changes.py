@@ -65,7 +65,7 @@ class RewordObservation(msgspec.Struct, frozen=True, tag="reword"):
 
     tick: int
     text: str  # that an observation must contain
-    to: str  # what replaces it
+    to: str  # the replacement
     owner: str = ""  # "": every owner
 
 

@@ -327,7 +327,7 @@ def eviction_of(server: Redis) -> Eviction:
     """Return a server's eviction policy.
 
     Raises:
-        RedisError: if the server does not tell.
+        RedisError: if the server does not answer or refuses.
     """
     memory: dict[str, Any] = server.info("memory")  # providers of servers permit this, unlike CONFIG GET
     stats: dict[str, Any] = server.info("stats")

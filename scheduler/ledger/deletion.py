@@ -30,7 +30,7 @@ def delete_run(client: Redis, run: str, *, force: bool = False) -> int:
         RunMissing: if neither such a run nor remains of an earlier one exist.
         RunHeld: if a host is active on it and `force` is not set; nothing is removed.
     """
-    ledger = ledger_of_run(client, run)  # looked up first: without the run, nothing tells where the remaining keys are
+    ledger = ledger_of_run(client, run)  # looked up first, because only the run itself shows which ledger has its keys
     incarnation = incarnation_of(ledger, run)
     if incarnation is None and not ledger.sismember(RUNS, run):
         RunStore.open(client, run)  # raises `RunMissing` with the names of the existing runs

@@ -52,7 +52,7 @@ from cogitate.scheduler.tick.world_calls import WorldCalls
 
 log = structlog.get_logger()
 
-TIMED_TICKS = 14_400  # ten days of a run whose ticks are minutes
+TIMED_TICKS = 14_400  # ten days of a run with ticks of a minute
 
 Watcher = Callable[[int, FinishedTick, float], None]  # called after each commit with the tick and its seconds
 

@@ -151,7 +151,7 @@ class ModelTimes:
         """Note that the ledger is away, so the host cannot observe workers."""
         self._absent = tick
 
-    def told(self, tick: int, shown: BoundaryInput) -> BoundaryInput:
+    def corrected(self, tick: int, shown: BoundaryInput) -> BoundaryInput:
         """Return the input of a boundary with the corrected times of answers and with overdue jobs."""
         timed = [fact and self._timed(fact, shown) for fact in shown.timed]
         running = {job for job, _ in self._running.values()}

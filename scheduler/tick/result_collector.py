@@ -196,7 +196,7 @@ class ResultCollector:
             known, shown = shown, self._look(tick, jobs)
         if shown is None:  # the ledger is away: use its last reply; all other jobs are late
             shown = known if known is not None else BoundaryInput(_unseen(tick, jobs))
-        return self._times.told(tick, shown._replace(rows=[row for row in shown.rows if row.key in jobs]))
+        return self._times.corrected(tick, shown._replace(rows=[row for row in shown.rows if row.key in jobs]))
 
     def pause(self, tick: int, stopping: Callable[[], bool]) -> None:
         """Wait until an operator resumes the run at `tick`, drains or cancels it, or this host must stop."""

@@ -15,7 +15,7 @@ from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.port import frame_of, knows_trouble, language_of, tells_trouble
+from cogitate.memory.language.port import knows_trouble, language_called, language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import anchor_days
@@ -89,9 +89,7 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
     """Return an entry as a plan quotes it, in which another's words stand in a frame of a language."""
     line = parse_line(entry, names)
     if line.speaker:
-        return frame_of(line.text, language).quoted(
-            shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None
-        )
+        return language_called(language).quoted(shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None)
     text = anchor_days(line.text, entry.minute)
     return shorten(
         language_of(line.text, language).with_subject(text, "I").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cogitate.memory.clock import day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.port import frame_of, language_of
+from cogitate.memory.language.port import language_called, language_of
 from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
@@ -39,7 +39,7 @@ class Recalled:
     repeats: Mapping[int, int]  # how often entries were observed again, by number
     places: Sequence[Location] = ()
     delay: int = 0  # game minutes until the owner has it
-    language: str = ENGLISH  # in which the owner thinks
+    language: str = ENGLISH  # in which the owner tells
 
     @cached_property
     def told(self) -> Sequence[Told]:
@@ -105,7 +105,7 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
     to_me = recalled.says_i and others == [recalled.owner]
     listener = "" if len(others) != 1 else "me" if to_me else recalled.of(others[0])
     is_mine = recalled.says_i and line.speaker == recalled.name
-    return frame_of(sentence, recalled.language).quoted(
+    return language_called(recalled.language).quoted(
         said, line.speaker, listener, is_mine, entry.minute if is_dated else None
     )
 

@@ -18,7 +18,7 @@ from tests.simulation.seeded.cluster import Cluster
 from tests.simulation.seeded.faults import FAULTS, JOB_STATES, OF_REQUESTS, PAIRS, Coverage, empty_pairs
 from tests.simulation.seeded.model import OF_ITEMS
 from tests.simulation.seeded.mutations import MUTATIONS
-from tests.simulation.seeded.planted import find_planted_bug
+from tests.simulation.seeded.planted import find_planted_bug, trials_for
 from tests.simulation.seeded.processes import Broken
 from tests.simulation.seeded.scene import RUN, is_batched, is_packed, scene_of_seed
 from tests.simulation.seeded.searches import FOUND
@@ -27,6 +27,7 @@ from tests.simulation.seeded.trial import LEAST_STEPS, Trials
 
 FEW = 60  # seeds in which most faults happen
 MOST = 2_000  # seeds in which each fault must happen
+LATE = 130  # from here CI tries no seed as it comes
 LEAVES_A_CORRECTION = 34  # the first seed that does: it is tried first
 
 
@@ -134,3 +135,8 @@ def test_a_planted_bug_is_found(server: Server, name: str) -> None:
             "does, for FOUND in tests/simulation/seeded/searches.py",
             pytrace=False,
         )
+
+
+@pytest.mark.parametrize("name", [name for name, seed in FOUND.items() if seed >= LATE])
+def test_a_late_seed_is_clean_without_its_bug(server: Server, name: str) -> None:
+    trials_for(server, name).run(FOUND[name])

@@ -8,7 +8,7 @@ from cogitate.memory.language.commitments import Doer, Person
 from cogitate.memory.language.english.certainty import is_called_off as is_ended
 from cogitate.memory.language.english.certainty import is_moved, is_of_others, is_open, is_refusal
 from cogitate.memory.language.packs import Pack
-from cogitate.memory.language.tables import english, read_table
+from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.times import Time, anchor_days, days_named, find_times
 
 _WORDS = Pack(read_table("english"))
@@ -32,7 +32,8 @@ _TO_DAY = re.compile(
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
-    rf"^(?:please |and |then |so |now )?(?:be|meet|wait|report|open|close|{'|'.join(sorted(english('requests')))})\b",
+    r"^(?:please |and |then |so |now )?(?:be|meet|wait|report|open|close|come|bring|take|fetch|give|tell|call|send|keep|make|"
+    r"go|get|put|stop|join|visit|help|check|show|find|start|leave|remember|never|don['’]t)\b",
     re.IGNORECASE,
 )
 

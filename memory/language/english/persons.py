@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cogitate.memory.language.english.grammar import agree, is_adverb, is_past
+from cogitate.memory.language.english.grammar import agree, is_adverb
 from cogitate.memory.language.tables import english
 
 
@@ -36,7 +35,6 @@ _EXPANSIONS = {
     "kinda": "kind of",
     "ain't": "am not",
 }
-_AFTER_HAD = {"been", "better", "done", "left"}  # beside pasts and participles; the rest follows "would"
 _BEFORE_NOUN = {"the", "that", "this", "a", "old", "new", "silver", "gold", "coal", "iron", "salt"}  # "the old mine"
 
 
@@ -49,17 +47,7 @@ def pronouns_of(name: str) -> Pronouns:
 def tokens_of(sentence: str) -> list[str]:
     """Words, spaces and marks in order, with contractions of the speaker written out ("I'm" as "I", " ", "am")."""
     raw = _TOKEN.findall(sentence.replace("’", "'"))
-    out: list[str] = []
-    for at, token in enumerate(raw):
-        low = token.lower()
-        if low == "i'd":
-            following = next((one for one in _words_after(raw, at) if not is_adverb(one)), "")
-            out += ["I", " ", "had" if following in _AFTER_HAD or is_past(following) else "would"]
-        elif low == "cause" and out[-1:] == ["'"]:
-            out[-1] = "because"
-        else:
-            out += _TOKEN.findall(_EXPANSIONS.get(low, token))
-    return out
+    return [part for token in raw for part in _TOKEN.findall(_EXPANSIONS.get(token.lower(), token))]
 
 
 def third_person(sentence: str, speaker: str) -> str:
@@ -90,7 +78,3 @@ def third_person(sentence: str, speaker: str) -> str:
         previous = low
     told = "".join(out).strip()
     return told[:1].upper() + told[1:]
-
-
-def _words_after(tokens: Sequence[str], at: int) -> Iterator[str]:
-    return (tokens[i].lower() for i in range(at + 1, len(tokens)) if tokens[i][0].isalnum())

@@ -8,37 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
-from cogitate.memory.language.english.address import clean, without_own_name
-from cogitate.memory.language.english.courtesies import is_small_talk
-from cogitate.memory.language.english.grammar import SAME_PAST, has_verb, is_adverb, word_set
-from cogitate.memory.language.english.persons import pronouns_of, third_person
+from cogitate.memory.language.english.address import clean
+from cogitate.memory.language.english.grammar import has_verb, is_adverb
+from cogitate.memory.language.english.persons import third_person
 from cogitate.memory.language.english.references import leans_on_somebody, leans_on_something
-from cogitate.memory.language.entities import is_number
 from cogitate.memory.language.sentences import has_end, with_end
-from cogitate.memory.language.tables import english
 from cogitate.memory.language.talk import Speech, Talk
 from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE
 from cogitate.memory.language.truncation import ELLIPSIS
 
 _CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?\.?$")
-_FEWEST = 3  # words of what is told of somebody: fewer are mostly words broken off
-_LEAST_FRAGMENT = 5  # words of what is no clause, unless it answers a question
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[\w']+")
 _DIGIT = re.compile(r"\d")
 _MARKS = WHITE_SPACE + "!?.…,;:'-"
 _CLOSING_QUOTES = '”"»)]'
-_REQUESTS = english("requests")
-_CONNECTIVE = re.compile(r"^(?:(?:and|but|or|however|anyway|so(?! (?:many|much|few|far|long)\b))\b,? )+", re.IGNORECASE)
-#: Sentences that no rule retells: with an apparent form of address at the end ("I swear it, my queen."), and gestures.
-_CALLS = re.compile(r", (?:my |you )?[a-z]{3,}[.!]*$|^here(?:['’]s| is| are)\b", re.IGNORECASE)
-#: A word that was broken off: "I th think".
-_BROKEN_WORD = re.compile(r"(?<![\w'’.-])(?<!\d )[b-df-hj-np-tvwxz]{1,3}(?![\w'’.-])")
-_OPINIONS = word_set("think thought believe guess suppose mean know hope feel wonder say")
 _I = re.compile(r"\bI\b")
-_MINE = re.compile(r"\b(?:me|my|mine|myself)\b")
 _OTHERS = re.compile(r"\b(?:we|us|our|ours|ourselves|you|your|yours|yourself|ya)\b|[\"“„«]", re.IGNORECASE)
 
 
@@ -59,55 +45,40 @@ def is_cut_off(sentence: str) -> bool:
 def _said(clause: str, speech: Speech, talk: Talk) -> str:
     """Return the clause in the third person or as a quote; "" if it says nothing by itself."""
     speaker, speakers = speech.speaker, talk.speakers
-    addressed = [name for name in speakers.perhaps_in(clause) if name != speaker]
-    text = without_own_name(_CONNECTIVE.sub("", clean(clause, addressed)), speaker)
-    lowered = [word.lower() for word in _TOKEN.findall(text)]
-    is_hour = speech.answers and any(map(is_number, lowered))  # "Ten, then."
-    if is_cut_off(clause) or (len(lowered) < _FEWEST and not is_hour) or is_small_talk(text, speakers):
-        return ""
+    text = clean(clause)
     asks = text.endswith("?")
-    if asks and not _DIGIT.search(text):  # one with a time or a number may be a proposal
+    if is_cut_off(clause) or (asks and not _DIGIT.search(text)):  # one with a time or a number may be a proposal
         return ""
-    clausal = lowered[0] in _REQUESTS or has_verb(lowered)
-    if not asks and not clausal and not speech.answers and len(lowered) < _LEAST_FRAGMENT:
+    lowered = [word.lower() for word in _TOKEN.findall(text)]
+    others = (word for word in _WORD.findall(text) if word not in speakers)
+    is_specific = asks or any(word in talk.names or _DIGIT.search(word) for word in others)
+    if not is_specific and (not has_verb(lowered) or leans_on_something(text)):
         return ""
-    named = (
-        asks
-        or is_hour
-        or any(word in talk.names or _DIGIT.search(word) for word in _WORD.findall(text) if word not in speakers)
-    )
-    if not named and (not clausal or leans_on_something(text)):
-        return ""
-    if talk.in_english and speech.fluent and _is_of_oneself(text, lowered, speaker) and not leans_on_somebody(text):
+    named = any(map(speakers.is_part_of_name, lowered))  # "I am Ada", "I sold it, Ada"
+    if (
+        talk.in_english
+        and speech.fluent
+        and _is_of_oneself(text, lowered)
+        and not named
+        and not leans_on_somebody(text)
+    ):
         return _ended(third_person(text, speaker))
     listener = speech.listener or speakers.other_than(speaker)
     return talk.quoted(speech.quote, speaker, listener, False, speech.minute)
 
 
-def _is_of_oneself(text: str, lowered: Sequence[str], speaker: str) -> bool:
+def _is_of_oneself(text: str, lowered: Sequence[str]) -> bool:
     """Return whether a text is a statement about its speaker alone, so that others may tell it in the third person.
 
-    It opens with "I" or "my", says "I" but once and no "we" or "you", and tells no opinion. It denies nothing, since
-    others may contest what a speaker denies.
+    It opens with "I" or "my", says "I" but once and no "we" or "you", and denies nothing, which others may contest.
+    "I'd" may be "I had" or "I would", and "I 'm" is no verb.
     """
+    if any(low in ("not", "never") or low.endswith(("n't", "'d")) or low[0] == "'" for low in lowered):
+        return False
     first = next((low for low in lowered[:4] if not is_adverb(low)), "")
     if lowered[0] != "my" and first.partition("'")[0] not in ("i", "im"):
         return False
-    if any(sign.search(text) for sign in (_CALLS, _BROKEN_WORD, _OTHERS)) or not has_verb(lowered):
-        return False
-    if len(_I.findall(text)) > (lowered[0] != "my"):
-        return False
-    if any(low in ("not", "never") or low.endswith("n't") for low in lowered):
-        return False
-    if any(one.endswith("'d") and after in SAME_PAST for one, after in pairwise(lowered)):  # "had put", or "would put"
-        return False
-    if not _OPINIONS.isdisjoint(lowered):
-        return False
-    verb = next((word for word in lowered[1:] if not is_adverb(word)), "")
-    if lowered[0] == "i" and verb in FUNCTION_WORDS and not has_verb([verb]):  # "I more"
-        return False
-    further = _MINE.search(text, len(lowered[0]))  # "Ada met her at her mill": whose?
-    return not (further and {*pronouns_of(speaker)} & {*lowered})
+    return not _OTHERS.search(text) and len(_I.findall(text)) <= (lowered[0] != "my")
 
 
 def _is_cut_short(clause: str) -> bool:

@@ -112,19 +112,19 @@ async function ask(act, question) {
   if (!window.confirm(question)) { return; }
   const cookie = document.cookie.split("; ").find((one) => one.startsWith("_xsrf=")) || "";
   byId("outcome").textContent = "Sent…";
-  let told;
+  let reply;
   try {
     const answer = await fetch(ASK, {
       method: "POST", credentials: "same-origin", body: JSON.stringify(act),
       headers: {"Content-Type": "application/json", "X-XSRFToken": decodeURIComponent(cookie.slice(6))},
     });
-    told = await answer.json();
+    reply = await answer.json();
   } catch (error) {
-    told = {error: "Flower does not answer: the run's history shows whether it got the request"};
+    reply = {error: "Flower does not answer: the run's history shows whether it got the request"};
   }
-  byId("outcome").textContent = told.outcome || told.error;
-  if (!told.error) { byId("reason").value = ""; }  // the reason applied to this request only
-  byId("outcome").className = told.error || told.state === "refused" ? "bad" : "";
+  byId("outcome").textContent = reply.outcome || reply.error;
+  if (!reply.error) { byId("reason").value = ""; }  // the reason applied to this request only
+  byId("outcome").className = reply.error || reply.state === "refused" ? "bad" : "";
 }
 
 // Enables the actions, or shows why they are disabled.

@@ -3,7 +3,7 @@
 --   <run>open             hash  enqueue tick -> open jobs and unsettled attempts that name its windows
 --   <run>attempts         hash  token -> JSON record of an attempt whose usage has not arrived
 --                                batched: 1 while a batch holds its request, whatever becomes of the worker
---   <run>lost             hash  token -> the same of an abandoned attempt: booked in full until its usage arrives
+--   <run>lost             hash  token -> the same for a lost attempt, which counts in full until its usage arrives
 --   <run>alone            hash  worker -> token of the attempt that it runs alone, see claim.lua
 --   <run>job:<key>        hash  an open job; attempts: their tokens, each between spaces; losses: those whose worker was
 --                                lost; empty: the cell whose retry pool had no room for another
@@ -12,9 +12,9 @@
 --   <run>waiting          hash  due tick -> admitted jobs whose result is still out
 --   <run>ready:<due>      list  one element once every result due at that tick has arrived
 --
--- The latest attempt of a job is carried by the job's own reservation. Every earlier one is carried by the
--- retry pool of its windows, at what it cost: its usage, or its whole reservation while that is unknown.
--- So reserved + spent <= (what admission gave out) + (pool), whatever crashes.
+-- The job's own reservation pays for its latest attempt. The retry pool of its windows pays for every earlier one: for
+-- its usage, or for its whole reservation while the usage is unknown. So reserved + spent <= (what admission gave out)
+-- + (pool), whatever crashes.
 
 local UNITS = {'calls', 'tokens', 'usd_micros'}
 
@@ -41,12 +41,12 @@ local function above(a, b)
   return {math.max(0, a[1] - b[1]), math.max(0, a[2] - b[2]), math.max(0, a[3] - b[3])}
 end
 
--- One job or attempt fewer names the windows of this enqueue tick.
+-- Count one job or attempt less that names the windows of this enqueue tick.
 local function release_window(run, tick)
   if redis.call('HINCRBY', run .. 'open', tick, -1) <= 0 then redis.call('HDEL', run .. 'open', tick) end
 end
 
--- One result fewer is out for this due tick; the last one wakes the host.
+-- Count one missing result less for this due tick; the last one wakes the host.
 local function arrived(run, due)
   if redis.call('HEXISTS', run .. 'waiting', due) == 1 and redis.call('HINCRBY', run .. 'waiting', due, -1) <= 0 then
     redis.call('HDEL', run .. 'waiting', due)
@@ -54,22 +54,22 @@ local function arrived(run, due)
   end
 end
 
--- Ends the hope for a result: the job's heuristic applies at its due tick.
+-- Give a job up: its heuristic applies at its due tick.
 local function give_up(run, key, job)
   redis.call('HSET', job, 'state', 'dead', 'token', '')
   redis.call('SREM', run .. 'unclaimed', key)
   arrived(run, redis.call('HGET', job, 'due'))
 end
 
--- How many claims of one job the run allows: it keeps that setting, and ignores those of hosts and workers.
+-- Return how many claims of one job the run allows, by its own stored setting.
 local function claim_cap(run) return cjson.decode(redis.call('HGET', run .. 'state', 'settings')).claim_cap end
 
--- An attempt has ended: its worker is free for others again if it had this job alone.
+-- Free the worker of an ended attempt for other jobs if it ran this job alone.
 local function leaves_worker(run, token, attempt)
   if redis.call('HGET', run .. 'alone', attempt.worker) == token then redis.call('HDEL', run .. 'alone', attempt.worker) end
 end
 
--- An attempt's end is not awaited: it counts in full until its usage arrives. Answers its record.
+-- Give an attempt up: it counts in full until its usage arrives. Return its record.
 local function abandon(run, token, raw)
   local attempt = cjson.decode(raw)
   redis.call('HDEL', run .. 'attempts', token)
@@ -81,7 +81,7 @@ local function abandon(run, token, raw)
   return attempt
 end
 
--- The job's running attempt is over without a result: another may be claimed, or the cap on claims is reached.
+-- End a job's running attempt without a result: the job may be claimed again, unless it has reached the cap on claims.
 local function free_or_give_up(run, key, job)
   if tonumber(redis.call('HGET', job, 'claims')) >= claim_cap(run) then
     give_up(run, key, job)

@@ -1,9 +1,9 @@
--- A host takes a run: creates it or goes on with it. From here on every other host is fenced.
+-- A host takes a run: it creates or resumes it. From here on every other host is fenced.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 --   <run>state                               hash  waits: '1' while an operator has paused the run
 --                                                  schema: version of everything in it
 -- ARGV  1 prefix without nonce  2 'create' or 'resume'  3 nonce of a new incarnation  4 holder nonce
---       5 schema version  6 the host's name, for people  7… fields of a new state
+--       5 schema version  6 the host's name, for information  7… fields of a new state
 -- Answers {'ok', incarnation, epoch, seq} | {'exists'} | {'none'} | {'schema', schema} | {'unreadable'}.
 
 local present = KEYS[1]

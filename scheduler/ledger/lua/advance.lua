@@ -1,9 +1,9 @@
--- A host commits one tick: ends, effects, observations, admissions, journal, checkpoint and the next tick's
--- number; or several that follow each other. Either all of it happened or none of it.
+-- A host commits one tick (ends, effects, observations, admissions, journal, checkpoint and the next tick's number) or
+-- several consecutive ticks. The script writes either everything or nothing.
 --   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, rows.lua,
 --            parts.lua, and
 --   jobs         set   keys of all open jobs
---   journal      list  one line a tick
+--   journal      list  one line per tick
 --   windows      set   windows that exist
 -- and the keys that the writes name (entries:<owner>, archive:<owner>, head:<owner>, view, …), always under the prefix.
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 'due' or 'ready'
@@ -14,14 +14,14 @@
 --            [[window to delete, first and last enqueue tick that may name it], …],
 --            [[arguments that commands share], …],
 --            [[command, key without prefix, [arguments], number of the shared ones that follow them or nothing], …]]
---       8…  bytes that are no text: [n] in the JSON stands for the n-th of them
+--       8…  values that are not text: [n] in the JSON stands for the n-th of them
 -- Answers {'ok', rows due at the next tick, windows deleted, operators' requests, times of answers, shown as in
 -- parts.lua} or an answer of fence.lua.
 
 local run, epoch, holder, seq, step, mode, ticks = unpack(ARGV, 1, 7)
 local deleted = {}  -- windows
 
--- What a value of the JSON stands for.
+-- Return the value that an item of the JSON stands for.
 local function meant(value)
   if type(value) == 'table' then return ARGV[7 + value[1]] end
   return value
@@ -47,7 +47,7 @@ local function commit(given)
     if state then
       if state == 'open' and tonumber(due) > tick then arrived(run, due) end
       if state ~= 'held' then
-        if tonumber(claims) == 0 then  -- never claimed: what was reserved for it is free again
+        if tonumber(claims) == 0 then  -- never claimed: free its reservation
           book(run, cjson.decode(cells), 'reserved', {-tonumber(calls), -tonumber(tokens), -tonumber(usd_micros)})
         end
         release_window(run, enqueued)

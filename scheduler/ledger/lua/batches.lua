@@ -1,22 +1,22 @@
 -- The steps of the worker process that sends a run's batches, polls them and hands out their answers. One process at a
--- time does this: it holds the run's desk. Whichever takes it over continues from these keys.
+-- time holds the run's desk and does this. A process that takes over the desk continues from these keys.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 -- and under the run's prefix the keys of accounts.lua, those of park.lua, and
---   batches     hash    tag -> JSON of a batch: where it is, its id once that is known, and the tokens in it
+--   batches     hash    tag -> JSON of a batch: its endpoint, its id once known, and its tokens
 --   batch_desk  string  nonce of the process that holds the desk; expires with it
 --   beats       hash    worker -> heartbeat counter
 -- ARGV  1 prefix without nonce  2 incarnation  3 nonce of the process  4 milliseconds until the desk is free again
 --       5 worker  6 step  7… its arguments
--- Answers nil if another process holds the desk, or the run is gone; else what the step answers:
+-- Answers nil if another process holds the desk, or the run does not exist; otherwise the answer of the step:
 --   look                          {tick, status, seconds of the server's clock, batches,
 --                                 {token, JSON, '1' if its job still waits for it, …}}
 --   record   tag, JSON            1; the requests stay
 --   lines    tokens…              their requests
 --   sent     tag, JSON, tokens…   1; the requests are removed
---   release  tokens…              tokens whose jobs do not wait; the others are as if they had never been claimed, and
---                                 are asked singly
---   abandon  tokens…              1; jobs that wait for these may be claimed again
---   done     tokens…              1; nothing is awaited for these
+--   release  tokens…              tokens whose jobs do not wait; the other jobs become unclaimed again, and their
+--                                 requests are sent alone
+--   abandon  tokens…              1; jobs that wait for these attempts may be claimed again
+--   done     tokens…              1; these attempts are settled
 --   close    tag                  1
 
 local present = KEYS[1]

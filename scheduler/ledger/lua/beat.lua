@@ -1,4 +1,4 @@
--- A worker sends its heartbeat. The script creates nothing for a run that is gone.
+-- A worker sends its heartbeat. The script creates nothing for a run that does not exist.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 --   <run>beats                               hash    worker -> counter
 -- ARGV  1 prefix without nonce  2 incarnation  3 worker

@@ -1,7 +1,7 @@
--- A host carries out commands on its run's keys outside of its ticks, unless another host has taken the run.
+-- A host executes commands on its run's keys outside of its ticks, unless another host has taken the run.
 --   KEYS[1]  <run>state, and under the run's prefix the keys that the commands name
 -- ARGV  1 run prefix  2 epoch  3 holder  then for each command: its name, key without prefix, number of arguments, arguments…
--- Answers 1; 0 when another host has the run, or it is gone.
+-- Answers 1; 0 if another host has the run, or it does not exist.
 
 local run, epoch, holder = unpack(ARGV, 1, 3)
 local held_epoch, held_holder = unpack(redis.call('HMGET', run .. 'state', 'epoch', 'holder'))

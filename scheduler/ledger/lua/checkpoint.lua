@@ -1,5 +1,5 @@
--- A host writes a checkpoint of the journal at the tick that is committed: its streams first, in several steps where they
--- are many, then the chained entry. It removes an unfinished checkpoint of an earlier host at another tick.
+-- A host writes a checkpoint of the journal at the last committed tick: first its streams, in several steps if they are
+-- many, then the chained entry. It removes an unfinished checkpoint of an earlier host at another tick.
 --   KEYS[1]  <run>state               hash    tick, chain; checkpointing: tick of a checkpoint without its entry
 -- and under the run's prefix the keys of fence.lua, and
 --   journal_checkpoint:<tick>         hash    owner -> its stream, packed
@@ -10,7 +10,7 @@
 
 local state = KEYS[1]
 local run, epoch, holder, seq, step, tick, entry, chain = unpack(ARGV, 1, 8)
-local STREAMS = 9  -- where owners and their streams begin
+local STREAMS = 9  -- index of the first owner, before its stream
 local streams = run .. 'journal_checkpoint:'
 
 local stop = fence(run, epoch, holder, seq, step)

@@ -1,25 +1,25 @@
--- A worker claims a job, unless overruns have used up what its attempt would take. From the second attempt on, the script
--- takes a reservation from the retry pool, or from what the jobs of its tick left of a limit.
+-- A worker claims a job, unless overruns have used up the limit that its attempt needs. From the second attempt on, the
+-- script takes a reservation from the retry pool, or from what the jobs of its tick have left of a limit.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string  nonce of the run's present incarnation
 -- and under cogitate:{<name>}:<nonce>: (the run's prefix) the keys of accounts.lua and retries.lua, and
 --   state         hash    tick, status, schema
 --   beats         hash    worker -> heartbeat counter
 --   owners        hash    owner -> profile JSON
 --   served        hash    minute of the server's clock, modulo 8 -> that minute and the claims in it, for operators
---   origin_outcomes  hash  of a fork: job key -> JSON result that it had in its source
---   origin_answers   hash  of a fork: question -> JSON answer that its source recorded
+--   origin_outcomes  hash  in a fork: job key -> JSON of its result in the source
+--   origin_answers   hash  in a fork: question -> JSON answer that its source recorded
 --   entries:<o>   hash    number -> JSON of a live entry
 --   archive:<o>   hash    number -> JSON of an archived entry
 --   archived:<o>  zset    number, scored by the tick that archived it
--- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 schema that the worker knows
---       6 '1' if the token must hold the job already, as that of an attempt whose request was in a batch
+-- ARGV  1 prefix without nonce  2 job key  3 worker  4 token  5 schema that the worker reads
+--       6 '1' if the token must already hold the job, like that of an attempt whose request was in a batch
 -- Answers {'ok', incarnation, attempt number, cap on claims, job JSON, profile JSON, {owner, {entry JSON, …}, …},
---      committed tick, of a fork: JSON of what the job came to in its source, or '',
---      1 if it has answers that its source recorded}
+--      committed tick, in a fork: JSON of the job's result in the source, or '',
+--      1 if the fork has answers that its source recorded}
 --      or {reason}: gone, paused, newer, older, closed, claimed, late, dead, alone.
 --
--- A job that has lost so many workers may be what kills them. From then on it runs alone in its worker, so that no other
--- attempt dies with it: a job that shares a worker with it loses that many claims, and no more.
+-- A job that has lost this many workers may have killed them. From then on it runs alone in its worker, so no other
+-- attempt dies with it. So a job that shared its workers loses at most this many claims.
 
 local SUSPECT = 2
 
@@ -47,9 +47,9 @@ if tonumber(due) <= tonumber(committed) then return {'late'} end
 local claims, cap = tonumber(claimed), claim_cap(run)
 local suspect = tonumber(losses or 0) >= math.max(1, math.min(SUSPECT, cap - 1))
 
-if running ~= token then  -- otherwise this very claim was made and its reply lost
+if running ~= token then  -- otherwise this same claim was granted, and its reply was lost
   if running ~= '' or held == '1' then return {'claimed'} end
-  -- A client repeats a call without a reply. If the lease of the first has run out by then, its attempt is over.
+  -- A client repeats a call without a reply. If the lease of the first claim has expired by then, its attempt is over.
   if earlier_tokens and earlier_tokens:find(' ' .. token .. ' ', 1, true) then return {'claimed'} end
   if claims >= cap then
     give_up(run, key, name)
@@ -69,10 +69,10 @@ if running ~= token then  -- otherwise this very claim was made and its reply lo
     local function held(account)
       return tonumber(redis.call('HGET', run .. 'window:' .. window, scope .. '|' .. UNITS[unit] .. '|' .. account) or 0)
     end
-    -- Where calls have cost more than they reserved, those that were admitted before that is known are not made.
+    -- If calls have cost more than their reservations, jobs that were admitted before this was known make no call.
     local passed = whole and reserved[unit] > 0 and held('spent') + reserved[unit] > whole
     local pooled = held('pool') + last[unit] <= limit
-    -- A tick admits no further jobs once it is committed: what they left of its limit serves further attempts.
+    -- A committed tick admits no more jobs, so what its jobs have left of its limit pays for further attempts.
     local left = whole and window:sub(1, 5) == 'tick:' and held('reserved') + held('spent') + reserved[unit] <= whole
     if passed or (claims > 0 and not (pooled or left)) then
       redis.call('HSET', name, 'empty', window .. ' ' .. scope .. ' ' .. UNITS[unit])

@@ -1,16 +1,16 @@
--- A host reads the results that have arrived, and expires the leases that it has seen run out.
+-- A host reads the results that have arrived, and expires leases.
 --   KEYS[1]  <run>state, and under the run's prefix the keys of accounts.lua, fence.lua, parts.lua, and
 --   due:<tick>   set   keys of jobs due at that tick
 --   staged       set   keys of jobs whose result is staged
 --   beats        hash  worker -> heartbeat counter
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick  7 'due' or 'ready'
---       8… tokens whose lease has run out
+--       8… tokens whose lease has expired
 -- Answers {'ok', rows, attempts, beats, unclaimed, operators' requests, times of answers, shown as in parts.lua}:
 -- rows = {key, state, result JSON or '', claims, arrival, …} for the jobs wanted; attempts = {token, record JSON, …} of
 -- all unsettled ones; beats = {worker, counter, …}.
 
 local run, epoch, holder, seq, step, tick, mode = unpack(ARGV, 1, 7)
-local TOKENS = 8  -- where those whose lease has run out begin
+local TOKENS = 8  -- index of the first token whose lease has expired
 
 local stop = fence(run, epoch, holder, seq, step)
 local already = stop and stop[1] == 'already'

@@ -18,7 +18,7 @@ local status = redis.call('HGET', run .. 'state', 'status')
 if not status then return {'gone'} end
 if status == 'cancelled' then return {'over'} end
 if redis.call('LLEN', controls) + #ARGV - REQUESTS + 1 > tonumber(most) then return {'full'} end
-for i = REQUESTS, #ARGV do  -- each has a unique id: a known one was sent before, and its reply was lost
+for i = REQUESTS, #ARGV do  -- ids are unique: a known request was sent before, and its reply was lost
   local request = ARGV[i]
   if not redis.call('LPOS', controls, request) then redis.call('RPUSH', controls, request) end
 end

@@ -4,11 +4,11 @@
 --   <run>corrections  hash  key of such a job -> JSON: usage of its newest attempt, saved: whether nothing was spent, since an
 --                           identical call brought the answer, at: the run's tick at which the usage was known, and inputs:
 --                           the hash of what the attempt depended on, '' if it made no prompt
--- Only the host removes corrections, with the tick that it commits: it has moved its view by then. Attempts before the
--- newest belong to the retry pool; no view counts them.
+-- Only the host removes corrections, with the tick that corrects its view. The retry pool pays for attempts before the
+-- newest; no view counts them.
 
--- A job whose call was saved counts as if it had called, also when it ends without its result. `used` is
--- {calls, tokens, usd_micros}.
+-- A job that shared the answer of an identical call counts like that call, even if it ends without its result. `used`
+-- is {calls, tokens, usd_micros}.
 local function correct(run, key, used, result, tick)
   local readable, found = pcall(cjson.decode, result or '')
   if not (readable and type(found) == 'table') then found = {} end
@@ -23,7 +23,7 @@ end
 -- {key, JSON, …}
 shows[#shows + 1] = {name = 'corrections', of = function(run) return redis.call('HGETALL', run .. 'corrections') end}
 
--- Remembers a job that ends now without a result: its final usage is known, or will be once its attempt settles.
+-- Remember a job that ends now without a result: its final usage is known, or will be once its attempt settles.
 local function charge(run, key, tick)
   local claims, latest, usage, state, result =
     unpack(redis.call('HMGET', run .. 'job:' .. key, 'claims', 'latest', 'last', 'state', 'result'))

@@ -1,9 +1,9 @@
--- Ends a run's existence. From here on no host and no worker can write to it: each of their steps looks for one of
--- these two keys first. The caller removes its other keys afterwards.
+-- Deletes the keys without which a run does not exist. From here on no host and no worker can write to it, because each
+-- of their steps first reads one of these two keys. The caller removes the other keys afterwards.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 --   <run>state                               hash
 -- ARGV  1 run prefix  2 incarnation  3 epoch  4 seq of the host when it was seen idle; '' for any
--- Answers 1; 0 when a host has taken a step meanwhile, or another run has the name.
+-- Answers 1; 0 if a host has taken a step meanwhile, or another run has the name.
 local present = KEYS[1]
 local run, incarnation, epoch, seq = unpack(ARGV)
 local state = run .. 'state'

@@ -1,8 +1,8 @@
 -- Prelude of every host step. Reads and writes:
---   <run>state   hash  epoch, holder, seq: whose turn it is; step: digest of the last step's bytes
+--   <run>state   hash  epoch, holder, seq: the host that holds the run and its next step; step: digest of the last step
 --
--- A host step names (epoch, holder nonce, sequence number). A mismatch stops that host. The same step sent
--- again, because its reply was lost, has the same digest, and the script does not repeat it.
+-- A host step carries (epoch, holder nonce, sequence number). A mismatch stops that host. A step that is sent again
+-- because its reply was lost has the same digest, and the script does not repeat it.
 
 -- Returns nil to let the step continue, otherwise the answer for the host: {'already'} | {'fenced', epoch, seq} | {'gone'}.
 local function fence(run, epoch, holder, seq, step)

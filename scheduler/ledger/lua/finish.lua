@@ -1,6 +1,6 @@
--- A host confirms the end of its work: only after this may it say that the run is finished.
+-- A host confirms the end of its work; only after this may it report that the run is finished.
 --   KEYS[1]  <run>state  hash
---   <run>host            string  the host's heartbeat, which is removed here
+--   <run>host            string  the host's heartbeat; this script removes it
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 status: finished or stopped
 local state = KEYS[1]
 local run, epoch, holder, seq, step, status = unpack(ARGV)

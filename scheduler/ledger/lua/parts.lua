@@ -1,10 +1,10 @@
 -- Prelude of the scripts that serve parts of the engine that have separate keys. Each part's prelude follows this one (see
 -- keys.py) and adds itself to these two.
 
--- By the name of a hash that remembers ended jobs: what follows when a job is added to it, called as (run, key, tick).
+-- By the name of a hash with records of ended jobs: a function (run, key, tick), called for each job added to it.
 local remember = {}
 
--- What a host is shown at a boundary for each part, in this order: {name = …, of = function(run) … end}.
+-- The values of each part in the replies for a boundary, in this order: {name = …, of = function(run) … end}.
 local shows = {}
 
 -- {name, list, …}

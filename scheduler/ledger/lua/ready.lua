@@ -1,4 +1,4 @@
--- A worker takes a trial hint, or answers it. The script creates nothing for a run that is gone.
+-- A worker takes a trial hint, or answers it. The script creates nothing for a run that does not exist.
 --   KEYS[1]  cogitate:{<name>}:incarnation   string
 --   <run>readiness                           hash    key of a trial hint -> asked | taken | answered
 -- ARGV  1 prefix without nonce  2 key  3 state that it must have  4 state that it gets

@@ -25,8 +25,8 @@ local function rows_due(run, tick, mode)
   return rows
 end
 
--- What was noted of answers. Only a host removes it, with the tick that learns from it.
+-- The notes on answers. Only a host removes them, with the tick that learns from them.
 local function timed(run) return redis.call('LRANGE', run .. 'timed', 0, 499) end
 
--- The oldest requests of operators. Only a host removes them, with the tick that applies them.
+-- Operators' oldest requests. Only a host removes them, with the tick that applies them.
 local function asked(run) return redis.call('LRANGE', run .. 'controls', 0, 99) end

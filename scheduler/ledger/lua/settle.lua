@@ -5,7 +5,7 @@
 -- and under the run's prefix the keys of accounts.lua, late.lua, corrections.lua and retries.lua, and
 --   staged  set   keys of jobs whose result is staged
 --   arrivals  string  results staged so far
---   timed   list  "<last committed tick> <note>" of answers that it staged, or that came after their job's end
+--   timed   list  "<last committed tick> <note>" of answers that were staged, or that arrived after their job's end
 --   state   hash  times: '1' while the host wants `timed`
 -- ARGV  1 prefix without nonce  2 incarnation  3 job key  4 token  5 result JSON, or '' for none
 --       6 7 8 calls, tokens, micro-dollars used  9 class of the attempt's failure, '' for none
@@ -57,7 +57,7 @@ end
 local state, running, latest, due = unpack(redis.call('HMGET', name, 'state', 'token', 'latest', 'due'))
 if not state then note_time() end
 if not state and offer(run, key, result) then return 'offered' end
-if state == 'dead' and is_answer(result) then redis.call('HSETNX', name, 'result', result) end  -- offered at its end
+if state == 'dead' and is_answer(result) then redis.call('HSETNX', name, 'result', result) end  -- offered at the end
 if latest ~= token then return 'accounted' end
 redis.call('HSET', name, 'last', cjson.encode(used))
 if state ~= 'open' then return 'accounted' end
@@ -67,9 +67,9 @@ if result == '' then
   free_or_give_up(run, key, name)
   return 'freed'
 end
--- The state is the host's alone, so results are counted beside it; runs of before counted them in it.
+-- Only the host writes the state, so a separate key counts results; runs of earlier versions counted them in the state.
 redis.call('SETNX', run .. 'arrivals', redis.call('HGET', run .. 'state', 'arrivals') or '0')
--- The newest attempt counts even if its lease has run out: the job has not been claimed since.
+-- The newest attempt counts even if its lease has expired, because the job has not been claimed since.
 redis.call('HSET', name, 'state', 'staged', 'token', '', 'result', result,
   'arrival', redis.call('INCR', run .. 'arrivals'))
 redis.call('SREM', run .. 'unclaimed', key)

@@ -1,7 +1,7 @@
--- A host removes the journal's lines up to a tick that has a checkpoint, and the checkpoints before it.
---   KEYS[1]  <run>state               hash    trimmed: last tick whose line is gone
+-- A host removes the journal's lines up to a tick that has a checkpoint, and all earlier checkpoints.
+--   KEYS[1]  <run>state               hash    trimmed: last tick whose line was removed
 -- and under the run's prefix the keys of fence.lua, and
---   journal                           list    one line a tick, the first is that of tick trimmed + 1
+--   journal                           list    one line per tick, the first of tick trimmed + 1
 --   journal_checkpoints               hash    tick -> chained entry
 --   journal_checkpoint:<tick>         hash    owner -> its stream, packed
 -- ARGV  1 run prefix  2 epoch  3 holder  4 seq  5 step digest  6 tick

@@ -1,11 +1,11 @@
--- Keeps vectors of texts, or notes a text that a search lacks the vector of; the oldest make room.
+-- Stores vectors of texts, or notes a query without a vector; the oldest ones make room.
 --   KEYS[1]               the run's incarnation
 --   vectors         hash  digest of model and text -> vector
 --   vectors_at      zset  the same digests, by the time of storing
 --   vectors_wanted  zset  texts, by the time at which they were last searched for
--- ARGV  1 beginning of all keys of the run's name  2 incarnation  3 keep, or want  4 the most that are kept
+-- ARGV  1 prefix of all keys of the run's name  2 incarnation  3 keep, or want  4 the most that are stored
 --       5…  keep: digest, vector, …; want: text
--- Answers 1, or 0 for a run that is gone: then it writes nothing.
+-- Answers 1, or 0 for a run that does not exist: then it writes nothing.
 
 local base, incarnation, verb, bound = unpack(ARGV, 1, 4)
 if redis.call('GET', KEYS[1]) ~= incarnation then return 0 end

@@ -94,4 +94,4 @@ def test_a_server_that_ended_with_its_host_is_reported(tmp_path: Path) -> None:
         # Viewers share a reading for a second, so that the page may know it that much later.
         until(lambda: get(f"{address}/overview/data")[0] == 503, "the page to find its server gone")
         said = get(f"{address}/overview/data")[1]
-    assert "has ended with that host. Start a host again and then Flower anew" in json.loads(said)["error"]
+    assert "has ended with that host. Start a host and then Flower again" in json.loads(said)["error"]

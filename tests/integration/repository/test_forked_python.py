@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import LONGEST
+from tests.process_environment import shell_environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems start every interpreter")
 
@@ -120,6 +121,49 @@ def test_an_interpreter_that_starts_otherwise_is_not_forked(folder: Path, variab
         check=True,
     )
     assert not json.loads(done.stdout)["forked"]
+
+
+def in_a_shell(script: str, folder: Path, **environment: str) -> str:
+    """Return what a script prints; it must succeed."""
+    return subprocess.run(
+        ["bash", "-euc", script],
+        cwd=folder,
+        env=shell_environment(**environment),
+        input="typed",
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=LONGEST,
+        check=True,
+    ).stdout
+
+
+def test_what_a_shell_starts_has_what_it_was_started_with(folder: Path) -> None:
+    (folder / "more").mkdir()
+    told = json.loads(in_a_shell("MINE=here python -W error tell.py 'two words'", folder))
+    assert told["forked"]
+    assert told["command"] == [sys.executable, "-W", "error", "tell.py", "two words"]
+    assert (told["arguments"], told["path"]) == (["tell.py", "two words"], str(folder))
+    assert (told["folder"], told["mine"], told["input"]) == (str(folder), "here", "typed")
+    (folder / "more" / "mine.py").write_text("import sys\nprint(sys.argv, sys.path[0], __name__)\n")
+    assert in_a_shell("echo 'import mine' | python - one", folder, PYTHONPATH=str(folder / "more")) == (
+        "['-', 'one']  mine\n"
+    )
+    nested = in_a_shell("python nested.py", folder, PYTHONPATH=str(folder / "more")).partition(" ")[2]
+    assert json.loads(nested)["forked"]
+    assert in_a_shell("cogitate --help", folder).lstrip().startswith("Usage: cogitate ")
+
+
+def test_what_a_shell_starts_ends_as_an_interpreter_does(folder: Path) -> None:
+    assert in_a_shell("python ends.py 3 || echo $?", folder) == "main\nthread\nat exit\n3\n"
+    waits = "mkfifo hold; python waits.py < hold & exec 3> hold; kill -{} $!; wait $! || echo $?"
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        (folder / "hold").unlink(missing_ok=True)
+        assert in_a_shell(waits.format(number.value), folder) == f"{128 + number}\n"
+
+
+@pytest.mark.parametrize("command", ["PYTHONHASHSEED=1 python tell.py", "python -m tell"])
+def test_a_shell_starts_other_interpreters(folder: Path, command: str) -> None:
+    assert not json.loads(in_a_shell(command, folder))["forked"]
 
 
 def test_a_process_that_was_forked_without_its_zygote_starts_interpreters(folder: Path) -> None:

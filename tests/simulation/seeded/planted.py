@@ -18,12 +18,17 @@ class Found(NamedTuple):
     wrong: str
 
 
+def trials_for(server: Server, name: str) -> Trials:
+    """Return trials with the faults and the scenes that show this bug."""
+    return Trials(server, FOCUS.get(name, ()), WANTED.get(name, any_scene))
+
+
 def find_planted_bug(server: Server, name: str, seeds: Iterable[int]) -> Found | None:
     """Try seeds in turn with this bug planted; None if none of them finds it."""
     try:
         with MUTATIONS[name]():
             server.name_verbs()
-            trials = Trials(server, FOCUS.get(name, ()), WANTED.get(name, any_scene))
+            trials = trials_for(server, name)
             for seed in seeds:
                 try:
                     trials.run(seed)

@@ -42,7 +42,6 @@ def test_a_fact_counts_only_within_one_sentence() -> None:
     [
         ("Odo hired Kestrel to escort the grain barge.", "It rained all morning and the deck was slippery."),
         ("Pim is Odo's nephew.", "The soup was burned again."),
-        ("Somebody stole the silver compass.", "Somebody snored through the whole watch."),
     ],
 )
 def test_objectives_bonds_and_possessions_outweigh_colour(sentence: str, colour: str) -> None:

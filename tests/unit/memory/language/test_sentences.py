@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.memory.language.english.address import clean, without_own_name
+from cogitate.memory.language.english.address import clean
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.persons import HE, SHE, THEY, pronouns_of, third_person
@@ -44,17 +44,17 @@ def test_clauses_are_cut_only_where_each_part_stands_alone() -> None:
 @pytest.mark.parametrize(
     ("said", "left"),
     [
-        ("Hey Jon! I moved.", "I moved."),
-        ("Wow, Jon, that's great", "that's great"),
-        ("It is good, Jon!", "It is good!"),
+        ("Wow, that's great", "that's great"),
         ("And we won 🎉", "we won"),
-        ("I love Jon.", "I love Jon."),  # no comma: he is the object, not the one addressed
-        ("I'm Jon, the baker.", "I'm Jon, the baker."),
         ("Thanks!", "Thanks!"),  # never nothing
+        ("It is  so \n fun", "It is so fun"),
+        ("Yes, wow! Totally, I sing.", "I sing."),
+        ("Totally fun", "Totally fun"),
+        ("🎉", ""),
     ],
 )
-def test_cleaning_removes_interjections_and_those_addressed(said: str, left: str) -> None:
-    assert clean(said, ["Jon"]) == left
+def test_cleaning_removes_interjections_and_emoji(said: str, left: str) -> None:
+    assert clean(said) == left
 
 
 def test_what_one_says_of_oneself_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
@@ -62,7 +62,6 @@ def test_what_one_says_of_oneself_is_told_in_the_third_person(subtests: pytest.S
         ("I lost my job as a banker.", "Jon lost his job as a banker."),
         ("I'm gonna try it myself.", "Jon is going to try it himself."),
         ("My crew won.", "Jon's crew won."),
-        ("I'd just got my keys.", "Jon had just got his keys."),
         ("Lately I spend my evenings here.", "Lately Jon spends his evenings here."),
         ("I 100% agree.", "Jon 100% agrees."),
         ("…", "…"),
@@ -164,35 +163,6 @@ def test_clauses_end_as_their_sentence_does(subtests: pytest.Subtests) -> None:
             assert split_clauses(sentence) == clauses
 
 
-def test_a_long_name_is_known_by_its_first_word_and_syllable(subtests: pytest.Subtests) -> None:
-    cases: list[tuple[str, str]] = [
-        ("Hey, Mel, how is it?", "how is it?"),
-        ("How is it, Mel?", "How is it?"),
-        ("How is it, Melanie Smith?", "How is it?"),
-        ("How is it, Melanie, today?", "How is it, today?"),
-        ("Thanks Melanie for it", "for it"),
-        ("I saw Mel.", "I saw Mel."),
-        ("It is fun, lol!", "It is fun!"),
-        ("It is  so \n fun", "It is so fun"),
-        ("Yes, wow! Totally, I sing.", "I sing."),
-        ("Totally fun", "Totally fun"),
-        ("Melon, fresh", "Melon, fresh"),
-        ("🎉", ""),
-        ("Haha, lol", "lol"),
-    ]
-    for said, left in cases:
-        with subtests.test(said=said):
-            assert clean(said, ["Melanie Smith"]) == left
-
-
-def test_short_names_have_no_short_form() -> None:
-    assert clean("How is it, Anna?", ["Anna"]) == "How is it?"
-    assert clean("How is it, Ann?", ["Anna"]) == "How is it, Ann?"
-    assert clean("How is it, Bra?", ["Brian"]) == "How is it, Bra?"
-    assert clean("How is it, Bri?", ["Brian"]) == "How is it?"
-    assert clean("How is it, ann?", ["Anna"]) == "How is it, ann?"
-
-
 def test_names_are_distinguished_from_other_capitalized_words(subtests: pytest.Subtests) -> None:
     cases: list[tuple[list[str], set[str]]] = [
         (["We met Sadly there."], set()),  # an adverb
@@ -215,27 +185,6 @@ def test_names_are_distinguished_from_other_capitalized_words(subtests: pytest.S
     for sentences, names in cases:
         with subtests.test(sentences=sentences):
             assert name_words(sentences) == names
-
-
-def test_an_introduction_is_told_without_the_name(subtests: pytest.Subtests) -> None:
-    cases: list[tuple[str, str]] = [
-        ("I am Ada, I bake.", "I bake."),
-        ("I'm Ada, and I bake.", "I bake."),
-        ("My name is Ada, I bake.", "I bake."),
-        ("I am Ada, the baker.", "I am the baker."),
-        ("I'm Ada, from the mill.", "I am from the mill."),
-        ("Ada, a baker.", "I am a baker."),
-        ("Ada, an artist.", "I am an artist."),
-        ("Ada, the mayor.", "I am the mayor."),
-        ("Ada, come here.", "Ada, come here."),
-        ("Ada, then.", "Ada, then."),
-        ("the mill burned.", "the mill burned."),
-        ("a mill, Ada, burned.", "a mill, Ada, burned."),
-        ("I am Bo, I bake.", "I am Bo, I bake."),
-    ]
-    for said, left in cases:
-        with subtests.test(said=said):
-            assert without_own_name(said, "Ada") == left
 
 
 @pytest.mark.parametrize(

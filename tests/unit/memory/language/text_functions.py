@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from cogitate.memory.appointments import appointments
 from cogitate.memory.entry import Character
 from cogitate.memory.importance import Ratings, rate_by_rule
-from cogitate.memory.language.english.address import clean, without_own_name
+from cogitate.memory.language.english.address import clean
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.notes import noted, says_i
@@ -197,8 +197,7 @@ def _event(text: str) -> Any:
 FUNCTIONS: Mapping[str, Callable[[str], object]] = {
     "sentences.split_sentences": split_sentences,
     "clauses.split_clauses": split_clauses,
-    "address.without_own_name": lambda text: without_own_name(text, "Melanie Smith"),
-    "address.clean": lambda text: clean(text, ["Melanie Smith", "Jon"]),
+    "address.clean": clean,
     "courtesies.is_small_talk": lambda text: is_small_talk(text, SPEAKERS),
     "persons.tokens_of": tokens_of,
     "persons.third_person": lambda text: third_person(text, "Jon"),

@@ -53,7 +53,6 @@ def test_rules_of_a_game_hardly_count_and_colour_counts_less(subtests: pytest.Su
         ("The gulls quarrelled over fish heads.", COLOUR_SHARE),  # a bond of nobody
         ("A dog carried a bone.", COLOUR_SHARE),  # a possession of nobody
         ("The gulls quarrelled with Elara.", 1.0),
-        ("Somebody stole the compass.", 1.0),
         ("Elara laughed.", 1.0),
         ("Rain fell.", 1.0),
     ]

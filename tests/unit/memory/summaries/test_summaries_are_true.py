@@ -29,6 +29,7 @@ TELLING = frozenset(
         "not nothing worth keeping was said others"
     )
     + [stem for phrases in read_table("phrases").values() for stem in stems(phrases["day"].format(day=" "))]
+    + [phrases.get("between", "").split("|")[-1].strip() for phrases in read_table("phrases").values()]
 )
 QUOTES = re.compile(r' (?:said|(?:asked|told)(?: ([^":]+))?): ("[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?)')
 

@@ -133,26 +133,6 @@ def test_more_room_never_loses_an_entity() -> None:
     assert len(rooms[0]) < len(rooms[1]) < len(rooms[2])
 
 
-GARDEN = "the quiet old green garden behind that low stone wall"  # ten words, and no sentence
-
-
-@pytest.mark.parametrize(
-    ("lines", "room", "told"),
-    [
-        # what cannot be told in other words is quoted: the longest, if it says something
-        ([Utterance("Jon", f"Oh {GARDEN}!", 1)], 40, f'Jon said "Oh {GARDEN}!"'),
-        ([Utterance("Jon", f"Oh {GARDEN}?", 1)], 40, f'Jon asked "Oh {GARDEN}?"'),
-        ([Utterance("Jon", "Oh the quiet old garden!", 1)], 40, ""),
-        ([], 40, ""),
-        # the speaker and "said" take two words of the room
-        ([Utterance("Jon", f"Oh {GARDEN}!", 1)], 13, f'Jon said "Oh {GARDEN}!"'),
-        ([Utterance("Jon", f"Oh {GARDEN}!", 1)], 12, ""),
-    ],
-)
-def test_without_a_tellable_sentence_the_longest_is_quoted(lines: list[Utterance], room: int, told: str) -> None:
-    assert summarise(lines, max_words=room) == told
-
-
 def unit(text: str, line: int, **weights: float) -> Unit:
     return Unit(text, len(text.split()), weights, line)
 

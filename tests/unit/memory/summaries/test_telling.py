@@ -28,13 +28,11 @@ def test_all_but_plain_statements_about_oneself_is_quoted_among_three(subtests: 
             'Unit Seven said: "All those filters are from Rome I guess."',
         ),
         ("Unit Seven", "I swap our filter from Rome.", 'Unit Seven said: "I swap our filter from Rome."'),
-        ("Jon", "I th guess Rome is far.", 'Jon said: "I th guess Rome is far."'),
         ("Jon", "Tuned the bells in Rome.", 'Jon said: "Tuned the bells in Rome."'),
         ("Jon", "She chose Rome because it's warm.", 'Jon said: "She chose Rome because it\'s warm."'),
         ("Jon", "Bring the salt to Rome.", 'Jon said: "Bring the salt to Rome."'),
         ("Jon", "Loan instead of levy, and repairs in Rome.", 'Jon said: "Loan instead of levy, and repairs in Rome."'),
         ("Jon", 'They call it "the pit" in Rome.', "Jon said: \"They call it 'the pit' in Rome.\""),
-        ("Jon", "However, the mill in Rome burned.", 'Jon said: "However, the mill in Rome burned."'),
     ]
     for speaker, said, told in cases:
         with subtests.test(speaker=speaker):
@@ -58,7 +56,7 @@ def test_all_but_plain_statements_about_oneself_is_quoted_among_three(subtests: 
         ("I sold our shop in Rome.", 'Jon told Gina: "I sold our shop in Rome."'),
         ("I know that I sold it in Rome.", 'Jon told Gina: "I know that I sold it in Rome."'),
         ('I call it "my pit" in Rome.', "Jon told Gina: \"I call it 'my pit' in Rome.\""),
-        ("I think my shop in Rome is old.", 'Jon told Gina: "I think my shop in Rome is old."'),
+        ("I think my shop in Rome is old.", "Jon thinks his shop in Rome is old."),
         ("I sold my shop in Rome.", "Jon sold his shop in Rome."),
         ("My shop is in Rome.", "Jon's shop is in Rome."),
         ("Remember, failures lead you to Rome.", 'Jon told Gina: "Remember, failures lead you to Rome."'),
@@ -104,8 +102,8 @@ def test_other_languages_are_quoted_with_their_marks_and_questions_left_out(said
         ),
         ("¡Buenos días, Gina! Muchas gracias. El puente se cayó.", ["Jon a Gina: «El puente se cayó.»"]),
         (
-            "“Kimse giremez” dedi. Toplantı yarın.",
-            ["Jon → Gina: “‘Kimse giremez’ dedi.”", "Jon → Gina: “Toplantı yarın.”"],
+            "“Kimse giremez” dedi. Toplantı yarın meydanda.",
+            ["Jon → Gina: “‘Kimse giremez’ dedi.”", "Jon → Gina: “Toplantı yarın meydanda.”"],
         ),
         ("Доброе утро! Спасибо. Мост сгорел ночью.", ["Jon → Gina: «Мост сгорел ночью.»"]),
         ("สวัสดีครับ", []),
@@ -116,21 +114,14 @@ def test_courtesies_of_other_languages_are_left_out(said: str, told: list[str]) 
 
 
 def test_speech_with_hesitations_is_quoted_and_broken_speech_left_out() -> None:
-    said = "I um sold the mill {disfmarker} it was to Max . I wis {gap} th . I'd guess the {pause} ."
-    assert texts(*THREE, ("Jon", said))[3:] == ['Jon said: "it was to Max."']
+    said = "I um sold the mill . The {pause} . I wis -- th--"
+    assert texts(*THREE, ("Jon", said))[3:] == ['Jon said: "I sold the mill ."']
 
 
 def test_a_name_in_another_script_makes_no_other_language() -> None:
-    assert texts(("Анна Ковальская", "I saw Max."), ("Jon", "Анна Ковальская, I sold the old mill to Max."))[-1] == (
-        "Jon sold the old mill to Max."
+    assert texts(("Анна Ковальская", "I saw Max."), ("Jon", "Анна Ковальская, the old mill is sold."))[-1] == (
+        'Jon told Анна Ковальская: "Анна Ковальская, the old mill is sold."'
     )
-
-
-def test_a_few_words_are_told_as_an_answer_only() -> None:
-    assert texts(("Jon", "What are the cats called?"), ("Gina", "Luna and Oliver!")) == [
-        'Gina told Jon: "Luna and Oliver!"'
-    ]
-    assert texts(("Jon", "The cats are ill."), ("Gina", "Luna and Oliver!")) == ['Jon told Gina: "The cats are ill."']
 
 
 def test_a_few_words_of_an_english_talk_are_english() -> None:
@@ -143,8 +134,30 @@ def test_a_few_words_of_an_english_talk_are_english() -> None:
 
 
 def test_the_hour_that_answers_a_proposal_is_told() -> None:
-    lines = (("Jon", "Come back on day 2 at nine. Or can we say ten?"), ("Gina", "Ten, then."), ("Jon", "Good, then."))
-    assert texts(*lines)[-1] == 'Gina told Jon: "Ten, then."'
+    lines = (("Jon", "Come back on day 2 at nine. Or can we say 10?"), ("Gina", "Ten, then."), ("Jon", "Good, then."))
+    assert texts(*lines)[-1] == 'Jon asked Gina: "Or can we say 10?" Gina told Jon: "Ten, then."'
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "told"),
+    [
+        ("Can you open the sluice at 6?", "Yes, gladly.", ' Gina told Jon: "Yes, gladly."'),
+        ("Can you open the sluice at 6?", "Thanks!", ""),
+        ("Can you open the sluice at 6.", "Yes, gladly.", ""),
+    ],
+)
+def test_what_says_nothing_alone_is_told_with_the_question_that_it_answers(asked: str, said: str, told: str) -> None:
+    verb = "asked" if asked.endswith("?") else "told"
+    assert texts(("Jon", asked), ("Gina", said)) == [f'Jon {verb} Gina: "{asked}"{told}']
+    assert texts(("Gina", said)) == []
+
+
+@pytest.mark.parametrize("said", ["Yes, that one too.", "Sí, esa también.", "Ja, das auch."])
+def test_what_says_nothing_alone_is_left_out(said: str) -> None:
+    around = {"S": "El molino viejo se quemó anoche.", "J": "Die alte Mühle ist gestern abgebrannt."}
+    told = texts(("Jon", around.get(said[0], "The old mill burned last night.")), ("Gina", said))
+    assert len(told) == 1
+    assert said not in told[0]
 
 
 def test_a_denial_is_quoted() -> None:
@@ -157,13 +170,4 @@ def test_between_two_the_words_of_a_remark_weigh_half_but_names_in_full() -> Non
     (deed,) = units([Utterance("Gina", "I burned the mill in Rome.", 1, "Jon")])
     assert deed.weights == {"burn": 1.0, "mill": 1.0, "rome": 1.0 + NAME}
     (remark,) = units([Utterance("Gina", "The mill burned in Rome.", 1, "Jon")])
-    assert remark.weights == {"burn": REMARK, "mill": REMARK, "rome": REMARK + NAME}
-    (statement,) = units([Utterance("Gina", "The mill burned in Rome.", 1)])
-    assert statement.weights == deed.weights, "to nobody in particular"
-
-
-def test_a_known_name_weighs_as_one_where_it_opens_a_sentence() -> None:
-    lines = [Utterance("Gina", "Rowan says the plane isn't coming at all this season.", 1)]
-    (known,), (unknown,) = units(lines, known=("Rowan Vale",)), units(lines)
-    assert known.text == 'Gina said: "Rowan says the plane isn\'t coming at all this season."'
-    assert known.weights["rowan"] == unknown.weights["rowan"] + NAME
+    assert remark.weights == {"tell": REMARK / 2, "burn": REMARK, "mill": REMARK, "rome": REMARK + NAME}

@@ -46,12 +46,14 @@ class Watch:
     def took(self, job: JobKey, ticks: int, claimed: int = 0, tick: int = 999) -> int:
         """The latency that an answer counts as."""
         shown = BoundaryInput([], timed=[Timed(job, "m", 0, ticks)], claimed={job: claimed} if claimed else {})
-        (fact,) = self.times.told(tick, shown).timed
+        (fact,) = self.times.corrected(tick, shown).timed
         assert fact is not None
         return fact.ticks
 
     def overdue(self, tick: int, *open_jobs: JobKey) -> list[Overdue]:
-        return list(self.times.told(tick, BoundaryInput([DueJob(one, "open", None, 1) for one in open_jobs])).overdue)
+        return list(
+            self.times.corrected(tick, BoundaryInput([DueJob(one, "open", None, 1) for one in open_jobs])).overdue
+        )
 
 
 # -- workers -----------------------------------------------------------------------------------------
@@ -125,7 +127,7 @@ def test_a_guess_is_taken_back_once_no_worker_has_its_job() -> None:
     assert watch.overdue(30) == []
     watch.look(40)
     answered = BoundaryInput([], timed=[Timed(job, "m", 0, 29)])
-    assert list(watch.times.told(40, answered).overdue) == [], "its answer has come"
+    assert list(watch.times.corrected(40, answered).overdue) == [], "its answer has come"
     assert watch.overdue(41) == [Overdue(job, 0)]
 
 

@@ -97,7 +97,7 @@ def test_nothing_observed_and_nothing_that_matters_are_a_quiet_time() -> None:
         (message("Is the mill on fire?", 5, importance=8), 'Maria Lopez asked Klaus Mueller: "Is the mill on fire?"'),
         (
             message("Мельница сгорела вчера ночью.", 5, importance=8),
-            "Maria Lopez → Klaus Mueller: «Мельница сгорела вчера ночью.»",
+            'Maria Lopez told Klaus Mueller: "Мельница сгорела вчера ночью."',
         ),
     ],
 )

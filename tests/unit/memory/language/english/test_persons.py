@@ -11,12 +11,6 @@ def test_contractions_of_the_speaker_are_written_out(subtests: pytest.Subtests) 
     cases: list[tuple[str, str]] = [
         ("I'm im I’ve I'll", "I am I am I have I will"),
         ("gonna wanna gotta kinda ain't", "going to want to have to kind of am not"),
-        ("I'd been I'd", "I had been I would"),
-        ("I'd, seen from here, lose", "I had, seen from here, lose"),
-        ("I'd walked there", "I had walked there"),
-        ("I'd walk there", "I would walk there"),
-        ("'cause it's cold", "because it's cold"),
-        ("so, 'cause I say", "so, because I say"),
         ("the cause it had", "the cause it had"),
         ("cause of it", "cause of it"),
         ("' cause", "' cause"),
