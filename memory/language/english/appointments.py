@@ -32,8 +32,8 @@ _TO_DAY = re.compile(
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
-    r"^(?:please |and |then |so |now )?(?:be|meet|wait|report|open|close|come|bring|take|fetch|give|tell|call|send|keep|make|"
-    r"go|get|put|stop|join|visit|help|check|show|find|start|leave|remember|never|don['’]t)\b",
+    r"^(?:please |and |then |so |now )?(?:be|meet|wait|report|open|close|come|bring|take|fetch|give|tell|call|send|"
+    r"keep|make|go|get|put|stop|join|visit|help|check|show|find|start|leave|remember|never|don['’]t)\b",
     re.IGNORECASE,
 )
 
