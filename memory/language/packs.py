@@ -45,6 +45,7 @@ _WAYS = (
     "moves",
     "harms",
     "lacks",
+    "without",
     "not_subject",
     "called_by",
 )
@@ -262,7 +263,9 @@ class Pack:
         if not found:
             return lacks.search(said) is not None or (self.says("done", sentence) and self.says("undone", sentence))
         after = _DENIED_AFTER if runs_on(self.phrase("lacks")) else 0
-        return not all(lacks.search(said, max(0, start - _DENIED_BEFORE), end + after) for start, end in found)
+        denials = [cue for cue in (lacks, self._cue("without")) if cue is not None]
+        near = ((max(0, start - _DENIED_BEFORE), end + after) for start, end in found)
+        return not all(any(cue.search(said, *span) for cue in denials) for span in near)
 
     def without_vow(self, sentence: str) -> str:
         """Return a folded sentence without the words by which one promises."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import chain
@@ -24,11 +25,12 @@ from cogitate.memory.language.port import is_courtesy, language_of, tells_troubl
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.talk import Speakers
 from cogitate.memory.language.text import normal, stems
+from cogitate.memory.retrieval.terms import TERMS
 from cogitate.tasks.heuristics.closing import is_closed, is_past
 from cogitate.tasks.heuristics.deeds import is_deed, with_deeds_joined
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.period import read_theme, tellable
-from cogitate.tasks.heuristics.pressing import did, find_answer, is_answered, subject_of
+from cogitate.tasks.heuristics.pressing import are_of_one_matter, did, find_answer, subject_of
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import BY_TIME, TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -192,26 +194,39 @@ def _is_stale(recalled: Recalled, entry: Entry, sentence: str) -> bool:
         return False
     telling = (e for e in recalled.recent if is_dialogue(e) or did(e.text, recalled.name))
     later = (e for e in telling if BY_TIME(e) > BY_TIME(entry))
-    return is_answered(sentence, entry.minute, later, recalled.name, recalled.names, recalled.language)
+    aside = (recalled.name, *(place.name for place in recalled.places))
+    return find_answer(entry, sentence, later, aside, recalled.names, recalled.language) is not None
 
 
 def _ends(recalled: Recalled, chosen: Sequence[Finding], fresh: _Fresh) -> list[Finding]:
-    """Return the observations that tell how the trouble ended, or the things are now, told of."""
+    """Return the last observations of the grave matters, troubles and things told of."""
     numbers = {n for finding in chosen for n in finding.evidence}
     worth = (e for e in recalled.recent if rating(e) >= NOTABLE or (rating(e) > TRIVIAL and not _IS.match(e.text)))
     seen = sorted((e for e in worth if not is_dialogue(e)), key=BY_TIME)
     ends: list[Finding] = []
+    common = Counter(term for e in seen for term in TERMS.of(e.text))
+
+    def is_end(entry: Entry, end: Entry, aside: Sequence[str]) -> bool:
+        weighs = rating(end) >= SEEN or did(end.text, recalled.name)
+        if are_of_one_matter(entry.text, end.text, aside, is_loose=weighs):
+            return True
+        named = TERMS.of(" ".join(aside)).keys()
+        shared = TERMS.of(entry.text).keys() & TERMS.of(end.text).keys() - named
+        return weighs and any(common[term] == 2 for term in shared)
+
     for entry in [recalled.by_number[n] for n in sorted(numbers)]:
         later = seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :]
         if is_dialogue(entry) or not later:
             continue
-        subject, end = subject_of(entry.text), None
-        if tells_trouble(entry.text, recalled.language):
-            end = find_answer(entry.text, entry.minute, later, recalled.name, recalled.names, recalled.language)
+        subject = subject_of(entry.text)
+        is_grave = rating(entry) >= GRAVE or tells_trouble(entry.text, recalled.language)
         is_thing = subject != "" and not did(entry.text, recalled.name)
-        if is_thing and (end is None or tells_trouble(end.text, recalled.language)):
-            end = next((e for e in reversed(later) if subject_of(e.text) == subject), None)
-        if end is None or end.number in numbers or tells_trouble(end.text, recalled.language):
+        aside = [name for name in (recalled.name, *recalled.names.values()) if name in entry.text]
+        about = (
+            e for e in later if (is_thing and subject_of(e.text) == subject) or (is_grave and is_end(entry, e, aside))
+        )
+        *_, end = (None, *about)
+        if end is None or end.number in numbers:
             continue
         before, said = (recalled.told_by_number[e.number].sentences for e in (entry, end))
         if not said or (before and _unnumbered(before[0]) == _unnumbered(said[0])):

@@ -6,7 +6,7 @@ where ticks have no times of day, of the time since the last plan.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -14,14 +14,15 @@ from itertools import islice
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force
 from cogitate.memory.entry import Entry, is_dialogue
-from cogitate.memory.language.languages import ENGLISH
+from cogitate.memory.language.entities import is_number
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.port import knows_trouble, language_called, language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, split_sentences
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
-from cogitate.memory.retrieval.terms import TERMS
+from cogitate.memory.retrieval.terms import TERMS, term_counts
 from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker
 from cogitate.tasks.heuristics.reading import BY_TIME
 
@@ -29,7 +30,7 @@ NOTABLE = 4  # the least importance of what presses: more than that of an ordina
 IMPORTANT = 7  # that of an event which changes a life: it presses though an earlier one about the same was worse
 MOST_PRESSING = 2  # of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
-_ALIKE = 0.6  # share of an observation's words that one about the same matter repeats
+_VERB = 2  # words behind a name in which its verb stands, or else it is the last
 _LONGEST_ARTICLE = 4  # characters
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
@@ -55,29 +56,23 @@ def find_pressing(
     if not clock_in_force().has_times:
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
     least = NOTABLE if knows_trouble(language) else IMPORTANT
-    recent = [e for e in entries if e.minute > since]
+    recent = sorted((e for e in entries if e.minute > since and e.number not in agreed), key=BY_TIME)
     seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
-    found = [e for e in seen if e.importance >= least and e.number not in agreed and tells_trouble(e.text, language)]
+    found = [e for e in seen if e.importance >= least and tells_trouble(e.text, language)]
     if not found:
         return []
-    recent.sort(key=BY_TIME)
-    seen.sort(key=BY_TIME)
     found.sort(key=lambda e: (-e.importance, -e.minute, -e.number))
     planned = [item.description for plan in entries if plan.type == "plan" for item in plan.items]
+    aside = [name, *(place.name for place in places)]
 
     def is_open(entry: Entry) -> bool:
+        later = recent[bisect_right(recent, BY_TIME(entry), key=BY_TIME) :]
+        before = (e for e in entries if e.type == "observation" and BY_TIME(e) < BY_TIME(entry))
         return (
-            not _is_done_or_said(entry.text, name)
-            and not is_answered(
-                entry.text,
-                entry.minute,
-                recent[bisect_right(recent, BY_TIME(entry), key=BY_TIME) :],
-                name,
-                names,
-                language,
-            )
-            and not _is_settled(entry, seen, name, names, language)
-            and not (planned and _is_planned(quote(entry, names, language), planned))
+            not _is_done_or_said(entry.text, name, names)
+            and find_answer(entry, entry.text, later, aside, names, language) is None
+            and not any(_is_sequel(entry, e, aside, language) for e in before if e.minute > since - DAY)
+            and not any(text.endswith(quote(entry, names, language)) for text in planned)
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
         )
 
@@ -96,24 +91,22 @@ def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> st
     )
 
 
-def is_seen_to(
-    matter: str, planned: int, later: Sequence[Entry], name: str, names: Mapping[str, str], language: str
-) -> bool:
-    """Return whether an entry after a plan is about a matter that the plan saw to: it presses anew or is over.
-
-    Args:
-        planned: game minute of the plan.
-    """
-    return is_answered(matter, planned, later, name, names, language)
-
-
-def _is_planned(quoted: str, planned: Sequence[str]) -> bool:
-    return any(text.endswith(quoted) for text in planned)
+def _is_done_or_said(text: str, name: str, names: Mapping[str, str]) -> bool:
+    """Return whether a text quotes what a person said, or tells what the owner or another called by name did."""
+    known = language_of(text)
+    if quoted_speaker(text) or did(known.with_subject(text, "I"), name):
+        return True
+    called = max((n for n in names.values() if text.startswith(f"{n} ")), key=len, default="")
+    first, *rest = text.split()
+    if not called and rest and first.istitle() and rest[0].istitle() and first.casefold() not in _small_words(text):
+        called = f"{first} {rest[0]}"
+    rest = text[len(called) :].split()
+    return called != "" and not known.tells_trouble(" ".join((*rest[:_VERB], *rest[-1:])))
 
 
-def _is_done_or_said(text: str, name: str) -> bool:
-    """Return whether a text tells what the one called `name` did, or quotes what a person said."""
-    return quoted_speaker(text) != "" or did(language_of(text).with_subject(text, "I"), name)
+def _small_words(text: str) -> Collection[str]:
+    code = languages_of(text)[0]
+    return FUNCTION_WORDS if code in (ENGLISH, UNDETERMINED) else function_words_of(code)
 
 
 @lru_cache(maxsize=65_536)
@@ -125,54 +118,62 @@ def did(text: str, name: str) -> bool:
     return who != "" and not language_of(text).tells_state(text[len(who) :])
 
 
-def _is_settled(entry: Entry, seen: Sequence[Entry], name: str, names: Mapping[str, str], language: str) -> bool:
-    """Return whether an entry matters little beside an earlier one about the same."""
-    if entry.importance >= IMPORTANT:
+def _is_sequel(entry: Entry, before: Entry, aside: Sequence[str], language: str) -> bool:
+    """Return whether an entry tells what came of an earlier one: of graver trouble, or what another did about it."""
+    if not are_of_one_matter(before.text, entry.text, aside, is_loose=True):
         return False
-    before = seen[: bisect_left(seen, BY_TIME(entry), key=BY_TIME)]
-    return any(
-        one.importance > entry.importance and is_answered(one.text, one.minute, (entry,), name, names, language)
-        for one in before
-    )
-
-
-def is_answered(
-    matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
-) -> bool:
-    """Return whether something later is about a matter (`find_answer`)."""
-    return find_answer(matter, raised, later, name, names, language) is not None
+    if before.importance > entry.importance:
+        return entry.importance < IMPORTANT
+    told, earlier = TERMS.of(entry.text), TERMS.of(before.text)
+    news = " ".join(w for w in entry.text.split() if not earlier.keys() & term_counts(w, told.language).keys())
+    return next(iter(told), "") not in earlier and not tells_trouble(news, language)
 
 
 def find_answer(
-    matter: str, raised: int, later: Iterable[Entry], name: str, names: Mapping[str, str], language: str
+    matter: Entry, said: str, later: Iterable[Entry], aside: Sequence[str], names: Mapping[str, str], language: str
 ) -> Entry | None:
     """Return the first later observation or line that is about a matter, if any.
 
-    One that tells of no trouble needs fewer shared words: half of its own words but for its owner's `name`, and two or
-    half of the matter's, or the noun with which it begins; what tells of its owner's deed needs one.
-
     Args:
-        raised: game minute of the matter. The talk that follows it at once raises it too.
+        said: the sentence of an entry that raises the matter, as the talk that follows at once does.
+        aside: the name of the owner, whose deeds answer by any word but this name, and those of places.
     """
-    words, subject, called = frozenset(TERMS.of(matter)), subject_of(matter), frozenset(TERMS.of(name))
-    enough, least, is_known = 2 * _ALIKE * len(words), min(4, len(words)), knows_trouble(language)
+    own, since = TERMS.of(aside[0]).keys(), matter.minute + (GAP if clock_in_force().has_times else 0)
     for entry in later:
-        is_said = is_dialogue(entry)
-        if is_said and entry.minute <= raised + (GAP if clock_in_force().has_times else 0):
-            continue
+        is_talk = is_dialogue(entry)
         for text in _told(entry, names):
-            said = TERMS.of(text)
-            shared = 2 * len(words.intersection(said))
-            if not shared:
+            if is_talk and (entry.minute <= since or tells_trouble(text, language)):
                 continue
-            if shared >= enough and not is_said:
+            if are_of_one_matter(said, text, aside, is_loose=not is_talk and entry.importance >= NOTABLE):
                 return entry
-            is_deed = not is_said and did(text, name) and not called.issuperset(words.intersection(said))
-            is_near = is_deed or (shared >= least and shared >= len(frozenset(said) - called))
-            is_near = is_near or subject_of(text) == subject != ""
-            if is_near and (is_deed or not is_known or not tells_trouble(text, language)):
+            if not is_talk and did(text, aside[0]) and TERMS.of(said).keys() & TERMS.of(text).keys() - own:
                 return entry
     return None
+
+
+def are_of_one_matter(matter: str, text: str, aside: Iterable[str], *, is_loose: bool) -> bool:
+    """Return whether two texts share half of the words of the shorter, and two words or half of the matter's.
+
+    Args:
+        aside: names that make nothing one matter, of the owner and of places.
+        is_loose: one word is enough that one of them is about, or that is a name.
+    """
+    for name in aside:
+        matter, text = matter.replace(name, ""), text.replace(name, "")
+    words, said = TERMS.of(matter).keys(), TERMS.of(text).keys()
+    shared = words & said
+    if 2 * len(shared) >= max(1, min(4, len(words)), min(len(words), len(said))):
+        return True
+    return is_loose and not shared.isdisjoint(_topics(matter) | _topics(text))
+
+
+@lru_cache(maxsize=65_536)
+def _topics(text: str) -> frozenset[str]:
+    """Return the term that opens a text, where it can be told from small words, and those of names inside it."""
+    terms = TERMS.of(text)
+    opens = [term for term in terms if not is_number(term)][:1] if _small_words(text) else []
+    names = [word for word in text.split()[1:] if word[:1].isupper()]
+    return frozenset(opens).union(*(term_counts(word, terms.language) for word in names))
 
 
 def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:

@@ -132,7 +132,7 @@ def build(
     left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
     left += [Slot(0, text, None, 4, LEFT_UNDONE) for text in said[-MOST_SAID:]]
     usual = [Slot(0, habit.what, None, 3, OPEN) for habit in read_routine(routine, profile.name)]  # each day anew
-    left += _taken_up(unfinished, [*slots, *left, *untimed, *usual], places, told, phrases, status)
+    left += _taken_up(unfinished, [*slots, *left, *untimed, *usual], places, told, phrases)
     for one in due[:MOST_SAID]:
         slot = Slot(0, one.what, one.location, 4, LEFT_UNDONE)
         slots.append(_at(slot, _free(slots, midnight + _TAKEN_UP[0], start, min(closes, max(one.minute, start + 1)))))
@@ -285,7 +285,6 @@ def _taken_up(
     places: PlaceIndex,
     told: Callable[[Slot], Slot],
     phrases: Pack,
-    status: Mapping[str, Meter],
 ) -> list[Slot]:
     """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""
     left = sorted(unfinished, key=lambda i: -_priority(i))
@@ -298,18 +297,16 @@ def _taken_up(
         words = set(stems(text))
         if not words or text == ERRANDS or text in phrases_of("errands"):
             continue
-        seen_to = phrases.without("see_to", text.removeprefix(SEE_TO))
-        if seen_to != text and any(seen_to.startswith(f"{name} ") for name in status):
-            continue  # a meter tells today's need by itself
+        if phrases.without("see_to", text.removeprefix(SEE_TO)) != text:
+            continue  # it pressed, and was taken up
         if any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
         if len(found) == len(_TAKEN_UP):
             break
         seen.append(words)
         place = str(item.get("location") or "")
-        at, phrase = place if place in places.order else None, "again" if seen_to == text else "see_to"
-        opening = AGAIN if phrase == "again" else SEE_TO
-        found.append(told(Slot(0, f"{opening}{seen_to}", at, _priority(item), LEFT_UNDONE, phrase)))
+        at = place if place in places.order else None
+        found.append(told(Slot(0, f"{AGAIN}{text}", at, _priority(item), LEFT_UNDONE, "again")))
     return found
 
 

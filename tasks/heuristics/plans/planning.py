@@ -6,25 +6,25 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from cogitate.memory.appointments import appointments, standing
-from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.languages import is_english
-from cogitate.memory.language.packs import pack_of
+from cogitate.memory.language.packs import Pack, pack_of
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
+from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.identity import fulfilled_wish
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.plans.called_off import called_off_for
 from cogitate.tasks.heuristics.plans.dated_lines import LINES
-from cogitate.tasks.heuristics.plans.day_plan import SEE_TO, Slot, build, first_said, is_work
+from cogitate.tasks.heuristics.plans.day_plan import ALIKE, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.plans.said_times import find_said, said_for_rounds
-from cogitate.tasks.heuristics.pressing import find_pressing, is_seen_to, quote
+from cogitate.tasks.heuristics.pressing import find_pressing, quote
+from cogitate.tasks.heuristics.promises import KEEP
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.kind import Case
 from cogitate.tasks.meters import Meter, read_meters
@@ -60,7 +60,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         start=start,
         end=end,
         booked=booked,
-        unfinished=_left(case, told, start, owed, language),
+        unfinished=[i for i in unfinished_of(case) if _is_own_intent(i, case, told, owed, start, pack_of(language))],
         status=status_of(case),
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=(*_done(case), *fulfilled_wish(profile, entries)),
@@ -101,36 +101,20 @@ def unfinished_of(case: Case) -> list[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)]
 
 
-def _left(case: Case, told: Sequence[Entry], start: int, owed: Owed, language: str) -> list[Mapping[str, Any]]:
-    """Return the unfinished items that are not over, judged by promises, appointments and the items themselves."""
-    if not unfinished_of(case):
-        return []
-    since = max(0, day_of(start) - 1) * DAY
-    places, owner = case.world.locations, case.job.key.owner
-    said = find_said(owner, case.entries, case.world.names, places, told, (since, start))
-    noted = appointments(_noted(case, told), places, since, start)
-    missed = {one.what for one in (*said.timed, *said.due, *noted)}
-    plans = [e for e in case.entries if e.type == "plan"]
-    last = max(plans, key=attrgetter("number"), default=None)
-    later = [e for e in case.entries if last is None or e.number > last.number]
-    phrases = pack_of(language)
-    left = []
-    for item in unfinished_of(case):
-        text = first_said(str(item.get("description", "")))
-        matter = phrases.without("see_to", text.removeprefix(SEE_TO))
-        if text in owed.over or text in missed or is_over(text, start) or is_work(text, case.profile):
-            continue
-        if matter != text and sum(_holds(plan, matter) for plan in plans) > 1:  # it was taken up again once
-            continue
-        if matter == text or not is_seen_to(
-            matter, last.minute if last else 0, later, case.profile.name, case.world.display_names, language
-        ):
-            left.append(item)
-    return left
+def _is_own_intent(
+    item: Mapping[str, Any], case: Case, told: Sequence[Entry], owed: Owed, start: int, phrases: Pack
+) -> bool:
+    """Return whether an item is what its owner meant to do some day, and was not taken up before.
 
-
-def _holds(plan: Entry, matter: str) -> bool:
-    return any(item.description.endswith(matter) for item in plan.items)
+    What was said or seen, but for a promise, was for its hour or day.
+    """
+    text = str(item.get("description", ""))
+    if first_said(text) != text or text in owed.over or is_over(text, start) or is_work(text, case.profile):
+        return False
+    words = TERMS.of(text).keys()
+    known = (TERMS.of(e.text).keys() for e in (*told, *case.entries) if e.type != "plan")
+    is_promise = text.startswith(KEEP) or phrases.without("keep", text) != text
+    return is_promise or not any(len(words & one) >= ALIKE * len(words) for one in known)
 
 
 def _done(case: Case) -> list[str]:

@@ -155,10 +155,16 @@ def test_a_wish_that_was_left_undone_is_planned_once() -> None:
     assert len([one for one in found if "llegar a Lima" in one]) == 1
 
 
-def test_a_matter_that_is_over_is_not_seen_to_again() -> None:
-    matter = {"unfinished": [{"description": "See to it: The starboard ballast tank is leaking", "priority": 5}]}
-    leak = observation("The starboard ballast tank is leaking.", 300, importance=8)
-    plan = Entry(type="plan", text="Plan.", minute=360, valid_until=MORNING)
-    sealed = observation("Pia sealed the starboard ballast tank.", 500, importance=5)
-    assert any("ballast" in text for text in planned(stream_of(leak, plan), **matter))
-    assert not any("ballast" in text for text in planned(stream_of(leak, plan, sealed), **matter))
+def test_what_was_said_or_taken_up_before_is_not_taken_up_again() -> None:
+    heard = message("I'll meet him at the sluice.", 700)
+    left = {
+        "unfinished": [{"description": text} for text in ("Meet him at the sluice", "Take up again: Mend the roof")]
+    }
+    assert not any("again" in text for text in planned(stream_of(heard), **left))
+    assert "Take up again: Meet him at the sluice" in planned(stream_of(), **left)
+    promise = 'Keep the promise to Maria Lopez: "I promise: I will mend your gate."'
+    given = message("I promise: I will mend your gate.", 900, speaker=KLAUS, hearer=MARIA)
+    plan = Entry(
+        type="plan", text="Plan.", minute=1_000, items=(PlanItem(id="1-0", description=promise, minute=1_100),)
+    )
+    assert f"Take up again: {promise}" in planned(stream_of(given, plan), unfinished=[{"description": promise}])
