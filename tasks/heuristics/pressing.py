@@ -124,7 +124,8 @@ def _is_sequel(entry: Entry, before: Entry, aside: Sequence[str], language: str)
         return False
     if before.importance > entry.importance:
         return entry.importance < IMPORTANT
-    told, earlier = TERMS.of(entry.text), TERMS.of(before.text)
+    told = TERMS.of(entry.text)
+    earlier = term_counts(before.text, told.language)
     news = " ".join(w for w in entry.text.split() if not earlier.keys() & term_counts(w, told.language).keys())
     return next(iter(told), "") not in earlier and not tells_trouble(news, language)
 
