@@ -160,8 +160,10 @@ def are_of_one_matter(matter: str, text: str, aside: Iterable[str], *, is_loose:
     """
     for name in aside:
         matter, text = matter.replace(name, ""), text.replace(name, "")
-    words, said = TERMS.of(matter).keys(), TERMS.of(text).keys()
-    shared = words & said
+    words, said = TERMS.of(matter), TERMS.of(text)
+    if words.language != said.language:  # a short text may not tell its own
+        words, said = term_counts(matter, said.language), term_counts(text, words.language)
+    shared = words.keys() & said.keys()
     if 2 * len(shared) >= max(1, min(4, len(words)), min(len(words), len(said))):
         return True
     return is_loose and not shared.isdisjoint(_topics(matter) | _topics(text))
