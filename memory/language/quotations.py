@@ -45,11 +45,6 @@ def excerpt(part: str, text: str) -> str:
     return f"{opens}{bare}{ends}"
 
 
-def is_quoted(text: str, at: int) -> bool:
-    """Return whether the character at an index of `text` stands in a quotation."""
-    return any(match.start() <= at < match.end() for match in _QUOTED.finditer(text))
-
-
 def quotations_in(text: str) -> list[str]:
     """Return what stands between quotation marks that `text` opens and closes."""
     return [said.rstrip() for said in _WHOLE.findall(text)]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from cogitate.memory.language.english.appointments import find_appointed as appointed
-from cogitate.memory.language.english.appointments import moved_to
+from cogitate.memory.language.english.appointments import is_called_off, leaves_open, moved_to, persons, proposes
 from cogitate.memory.language.english.certainty import (
     accepts,
     declines,
-    is_called_off,
     is_intent,
-    is_own_matter,
     is_refusal,
     is_tale,
-    proposes,
     subject_of,
     tells_done,
     tells_trouble,
@@ -32,7 +28,6 @@ from cogitate.memory.language.sentences import all_of
 __all__ = [
     "accepts",
     "all_of",
-    "appointed",
     "changes_a_life",
     "clauses",
     "declines",
@@ -46,14 +41,15 @@ __all__ = [
     "is_done",
     "is_intent",
     "is_often",
-    "is_own_matter",
     "is_refusal",
     "is_tale",
     "leaning",
+    "leaves_open",
     "may_vow",
     "moved_to",
     "noted",
     "outcome",
+    "persons",
     "proposes",
     "quoted",
     "resolved",
