@@ -6,27 +6,24 @@ or with a calendar date, counts for the coming day if it is not older than a day
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import takewhile, zip_longest
 from typing import NamedTuple
 
-from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
+from cogitate.memory.clock import DAY, Clock, clock_in_force, date, day_of
 from cogitate.memory.entry import Entry
 from cogitate.memory.language.commitments import MAX_WHAT, Appointed
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
-from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
+from cogitate.memory.language.packs import forget_with_packs, pack_of
 from cogitate.memory.language.place_names import place_finder
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
-from cogitate.memory.language.times import anchor_days, days_named, find_times
+from cogitate.memory.language.quotations import without_marks
+from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, split_sentences
+from cogitate.memory.language.times import anchor_days, days_named, find_times, names_date
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.text_cache import TextCache
-
-_SHORT = 25  # characters of a sentence that leans on the one before it, in scripts without spaces
-_LABEL = re.compile(r"[^:：]{1,60}(?::\s|：)")
 
 
 class Appointment(NamedTuple):
@@ -141,31 +138,11 @@ def _timed_sentences(text: str) -> tuple[str, ...]:
         return ()
     language, sentences = language_of(text), split_sentences(text)
     told = list(takewhile(lambda sentence: not language.is_tale(sentence), sentences))
-    around = zip_longest(["", *told], told, told[1:])
     return tuple(
-        _with_day(before, s)
-        for before, s, after in around
-        if s and find_times(s) and not (after and language.is_refusal(after))
+        sentence
+        for sentence, after in zip_longest(told, told[1:])
+        if find_times(sentence) and not (after and language.is_refusal(after))
     )
-
-
-def _with_day(before: str, sentence: str) -> str:
-    """Return a short sentence that names an hour after the one that names its day, in languages other than English."""
-    code = languages_of(f"{before} {sentence}")[0]
-    pack = pack_of(code)
-    if code in (ENGLISH, UNDETERMINED) or before.endswith(QUESTIONS) or find_times(before, pack):
-        return sentence
-    if not _names_day(before, pack) or _names_day(sentence, pack):
-        return sentence
-    label = before[: found.end()] if (found := _LABEL.match(before)) else ""
-    said = sentence.removeprefix(label)
-    return joined((before, said)) if len(said) <= (_SHORT if pack.is_wide else 2 * _SHORT) else sentence
-
-
-def _names_day(text: str, pack: Pack) -> bool:
-    """Return whether a text names a day that is not over, in the words of a pack."""
-    dated = anchor_days(text, 0, pack)  # on the first day, days before it stay as they are said
-    return bool(days_named(dated, pack))
 
 
 def _off_sentences(text: str) -> tuple[str, ...]:
@@ -184,14 +161,41 @@ def _appointed(
 ) -> tuple[tuple[Appointed, str | None], ...]:
     """Return what a text appoints, with the ids of places; `clock` is the one in force, by which it is told."""
     places = ((sentence, find_place(sentence)) for sentence in _TIMED.of(text))
-    found = (
-        (language_of(sentence).appointed(sentence, minute, place.name if place else ""), place.id if place else None)
-        for sentence, place in places
-    )
+    found = ((appointed_in(sentence, minute), place.id if place else None) for sentence, place in places)
     return tuple((said, place) for said, place in found if said is not None)
 
 
 forget_with_packs(_appointed.cache_clear)
+
+
+def appointed_in(sentence: str, minute: int) -> Appointed | None:
+    """Return what a sentence, said at game time `minute`, tells of a day and an hour to come, quoted; None if nothing.
+
+    A sentence about its speaker that names an hour alone is about the day on which it is said, and one with a date of a
+    calendar, which game time has not, about the coming day.
+    """
+    code = languages_of(sentence)[0]
+    language, pack = language_of(sentence), pack_of(code)
+    if sentence.endswith(QUESTIONS) or language.leaves_open(sentence):
+        return None
+    dated = anchor_days(sentence, minute, pack)
+    spoken = anchor_days(without_marks(sentence), minute, pack)  # a quotation keeps its words for days
+    times, days = find_times(spoken, pack), days_named(spoken, pack)
+    if (moved := language.moved_to(sentence, minute)) is not None:
+        time, day = moved
+        days = [day_of(minute) if day is None and not days else days[0] if day is None else day]
+    elif not times or language.is_called_off(sentence):
+        return None
+    else:
+        time = times[0].minute
+    if not days and not names_date(sentence):
+        if not language.is_intent(sentence) or time <= minute % DAY:
+            return None
+        days = [day_of(minute)]
+    what = shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…")
+    if spoken != without_marks(dated):
+        what = pack.bracketed(what, date(minute) if code in (ENGLISH, UNDETERMINED) else pack.day(minute))
+    return Appointed(time, days[0] if days else None, what)
 
 
 def _when(found: Appointed, said: int, start: int, end: int) -> int | None:

@@ -12,6 +12,8 @@ MAX_WHAT = 120  # characters of what is appointed
 Outcome = Literal["kept", "broken", ""]
 #: Who is to do what one speaker says to another; "": it proposes nothing.
 Doer = Literal["we", "you", "I", ""]
+#: Whom a sentence is about: who says it, all who talk, or those whom it is said to.
+Person = Literal["I", "we", "you"]
 
 
 class Appointed(NamedTuple):

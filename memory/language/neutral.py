@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cogitate.memory.clock import DAY, day_of
-from cogitate.memory.language.commitments import MAX_WHAT, Appointed, Doer, Outcome, Vow, are_alike
+from cogitate.memory.language.commitments import Doer, Outcome, Person, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
-from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, has_end, joined, split_sentences, with_end
+from cogitate.memory.language.sentences import QUESTIONS, has_end, joined, split_sentences, with_end
 from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
 from cogitate.memory.language.text import stems, words
 from cogitate.memory.language.times import anchor_days, days_named, find_times
-from cogitate.memory.language.truncation import shorten
 
 LONGEST = 2_000  # characters searched: texts mention life-changing events early
 NEUTRAL = 2.9  # leaning of a text that is neither mundane nor memorable
@@ -68,20 +66,11 @@ class Neutral:
     def leaning(self, stemmed: frozenset[str], of_itself: bool) -> float:
         return NEUTRAL + 0.5 * of_itself
 
-    def appointed(self, sentence: str, minute: int, place: str) -> Appointed | None:
-        if sentence.endswith(QUESTIONS) or self._pack.leaves_open(sentence):
-            return None
-        dated = anchor_days(sentence, minute, self._pack)
-        days, times, at = days_named(dated, self._pack), find_times(dated, self._pack), 0
-        if (new := self._pack.moved_to(dated)) is not None:
-            later = days_named(new, self._pack), find_times(new, self._pack)
-            days, times = later if all(later) else (days, times if len(times) > 1 else [])
-            at = -1
-        if not days and times and self.is_intent(sentence) and times[at].minute > minute % DAY:
-            days = [day_of(minute)]
-        if not days or not times:
-            return None
-        return Appointed(times[at].minute, days[at], shorten(dated.rstrip(SPACED + UNSPACED), MAX_WHAT, "…"))
+    def leaves_open(self, sentence: str) -> bool:
+        return self._pack.leaves_open(sentence)
+
+    def persons(self, sentence: str) -> frozenset[Person]:
+        return self._pack.persons(sentence)
 
     def moved_to(self, sentence: str, minute: int) -> tuple[int, int | None] | None:
         dated = anchor_days(sentence, minute, self._pack)
@@ -89,7 +78,9 @@ class Neutral:
             return None
         said = new if find_times(new, self._pack) else dated
         days, times = days_named(said, self._pack), find_times(said, self._pack)
-        return (times[-1].minute, days[-1] if days else None) if times else None
+        if not times or (said is dated and len(times) == 1):  # the hour that it had
+            return None
+        return times[-1].minute, days[-1] if days else None
 
     def is_called_off(self, sentence: str) -> bool:
         return self._pack.says("refusals", sentence) or self._pack.moved_to(sentence) is not None
@@ -149,9 +140,6 @@ class Neutral:
 
     def declines(self, sentence: str) -> bool:
         return self._pack.says("declines", sentence) or self._pack.leaves_open(sentence)
-
-    def is_own_matter(self, sentence: str) -> bool:
-        return self.is_intent(sentence) and not self._pack.says("ours", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
         is_done = not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)

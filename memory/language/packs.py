@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.errors import InputError
-from cogitate.memory.language.commitments import Doer
+from cogitate.memory.language.commitments import Doer, Person
 from cogitate.memory.language.day_words import DAYS, PLACEHOLDER, DayWords
 from cogitate.memory.language.reported_speech import ReportedSpeech
 from cogitate.memory.language.sentences import all_of
@@ -28,7 +28,7 @@ SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "q
 _OF_DAYS = ("not_after", "merged")
 _READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
 _CLOSING = ("up_to", "then", "day_parts", "often")
-_OPEN = ("refusals", "doubts", "others", "own", "ours")
+_OPEN = ("refusals", "doubts", "others", "own", "ours", "yours")
 _EXCHANGED = ("joins", "asks", "offers", "assents", "declines")
 _WAYS = (
     "sleep",
@@ -242,6 +242,12 @@ class Pack:
         """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
         known: tuple[tuple[str, Doer], ...] = (("joins", "we"), ("asks", "you"), ("offers", "I"))
         return next((doer for key, doer in known if self.says(key, sentence)), "")
+
+    def persons(self, sentence: str) -> frozenset[Person]:
+        """Return whom a sentence is about, by its pronouns."""
+        known: tuple[tuple[str, Person], ...] = (("ours", "we"), ("own", "I"), ("yours", "you"))
+        found = {person for key, person in known if self.says(key, sentence)}
+        return frozenset(found - {"I"} if "we" in found else found)
 
     def tells_done(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is mended or settled."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Protocol
 
-from cogitate.memory.language.commitments import Appointed, Doer, Outcome, Vow
+from cogitate.memory.language.commitments import Doer, Outcome, Person, Vow
 from cogitate.memory.language.english import plug as english
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
 from cogitate.memory.language.markup import prose
@@ -76,13 +76,11 @@ class Language(Protocol):
     def leaning(self, stemmed: frozenset[str], of_itself: bool) -> float:
         """Return how memorable a text seems by its stems and whether it is about its owner; 2.9 is neutral."""
 
-    def appointed(self, sentence: str, minute: int, place: str) -> Appointed | None:
-        """Return the appointment that a sentence mentions, or None.
+    def leaves_open(self, sentence: str) -> bool:
+        """Return whether a sentence denies, doubts or refuses what it tells, or tells of others or of what is past."""
 
-        Args:
-            minute: game time at which it was said.
-            place: the name of the place that it names, or "".
-        """
+    def persons(self, sentence: str) -> frozenset[Person]:
+        """Return whom a sentence is about: who says it, all who talk, or those whom it is said to."""
 
     def is_called_off(self, sentence: str) -> bool:
         """Return whether a sentence calls an appointment off, or gives it another hour."""
@@ -152,9 +150,6 @@ class Language(Protocol):
 
     def declines(self, sentence: str) -> bool:
         """Return whether a sentence refuses what another proposed before it, or leaves it open."""
-
-    def is_own_matter(self, sentence: str) -> bool:
-        """Return whether a sentence tells what its speaker means to do, without those whom it speaks to."""
 
     def tells_trouble(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""

@@ -22,6 +22,11 @@ def outside_quotations(text: str, change: Callable[[str], str]) -> str:
     return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
 
 
+def within_quotations(text: str, change: Callable[[str, str], str]) -> str:
+    """Return `text` with what stands between quotation marks as `change` returns it, given also what is before it."""
+    return _WHOLE.sub(lambda said: said[0].replace(said[1], change(said[1], text[: said.start()])), text)
+
+
 def without_quotations(text: str) -> str:
     """Return `text` without what stands between quotation marks."""
     return _QUOTED.sub(" ", text)
@@ -38,11 +43,6 @@ def excerpt(part: str, text: str) -> str:
     opens = "" if not before or before.endswith("\n") or has_end(before) else "…"
     ends = stop[0].rstrip("\n") if stop else "…" if after.strip() else ""
     return f"{opens}{bare}{ends}"
-
-
-def is_quoted(text: str, at: int) -> bool:
-    """Return whether the character at an index of `text` stands in a quotation."""
-    return any(match.start() <= at < match.end() for match in _QUOTED.finditer(text))
 
 
 def quotations_in(text: str) -> list[str]:

@@ -14,11 +14,13 @@ from cogitate.memory.clock import DAY, clock_in_force, day_number
 from cogitate.memory.language.day_words import DAYS
 from cogitate.memory.language.languages import UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.packs import Pack, pack_of
-from cogitate.memory.language.quotations import outside_quotations
+from cogitate.memory.language.quotations import outside_quotations, within_quotations
 
+_LEAD = 12  # characters before a quotation that may name its day: " on day 3: "
 _HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _PAST_HOUR = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
 _LATE = re.compile(r"\b(?:afternoon|evening|tonight)\b[^.!?;]{0,20}$", re.IGNORECASE)
+_TONIGHT = re.compile(r" (?:tonight|this evening)\b", re.IGNORECASE)
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
         (?P<h1>\d{1,2})(?:[:.](?P<m1>\d{2}))?\s*+(?:(?P<ap1>[ap])\.?m\b\.?\s*+)?(?:-|–|to|until|till)\s*+
@@ -30,7 +32,9 @@ _TIME = re.compile(
         | \b(?:(?P<m6>half|(?:a[ ])?quarter|five|ten|twenty|twenty-five)[ ](?P<way>past|to)[ ](?P<h6>__HOUR__)\b
             |(?P<h7>__HOUR__)(?:[ ]o['’]?clock\b|(?=[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b))
             |(?:(?<=\bat[ ])|(?<=\bby[ ])|(?<=\bbefore[ ])|(?<=\buntil[ ])|(?<=\btill[ ]))(?P<h8>__HOUR__)
-              (?=[.,;!"”]|$|[ ](?:sharp|today|tonight|tomorrow|this|on|at)\b))
+              (?=[.,;!"”]|$|[ ](?:sharp|today|tonight|tomorrow|this|on|at)\b)
+            |(?:(?<=\bat[ ])|(?<=\bby[ ])|(?<=\bbefore[ ])|(?<=\buntil[ ])|(?<=\btill[ ]))(?P<h9>\d{1,2})
+              (?=[.,;!?"”](?![ ]?\d)|$|[ ](?:sharp|today|tonight|tomorrow|this|on|at|in|with|then|and|or|so)\b))
           (?:[ ](?:in[ ]the|at)[ ](?P<part>morning|afternoon|evening|night)\b)?
     )""".replace("__HOUR__", "|".join(_HOURS)),
     re.IGNORECASE | re.VERBOSE,
@@ -111,6 +115,19 @@ def anchor_days(text: str, minute: int, pack: Pack | None = None, around: str = 
     return _anchored(text, day_number(minute), pack or pack_of(prevailing_language((text,), around)))
 
 
+def with_quoted_days(text: str, minute: int) -> str:
+    """Return a summary written at game time `minute` as it is searched for days: those that quotations name as numbers.
+
+    A day that is named right before a quotation is the one on which it was said.
+    """
+
+    def dated(said: str, before: str) -> str:
+        named = days_named(before[-_LEAD:])
+        return anchor_days(said, named[-1] * DAY if named else minute)
+
+    return within_quotations(text, dated)
+
+
 @lru_cache(maxsize=32_768)  # a job shows the same lines in each prompt until one fits
 def _anchored(text: str, day: int, pack: Pack) -> str:
     if pack.days.pattern is not None:
@@ -187,7 +204,7 @@ def _minute(match: re.Match[str]) -> int | None:
     part = match.groupdict()
     if part["word"]:
         return _WORDS[part["word"].lower()]
-    if word := part["h6"] or part["h7"] or part["h8"]:
+    if word := part["h6"] or part["h7"] or part["h8"] or part["h9"]:
         return _in_words(match, word.lower())
     hour = int(part["h1"] or part["h2"] or part["h3"] or part["h4"])
     minute = int(part["m1"] or part["m2"] or part["m3"] or 0)
@@ -205,10 +222,16 @@ def _minute(match: re.Match[str]) -> int | None:
     return hour * 60 + minute
 
 
-def _in_words(match: re.Match[str], word: str) -> int:
-    """Return the minute of an hour in words: "half past seven in the evening"."""
-    hour, said = _HOURS.index(word) + 1, (match["part"] or "").lower()
-    late = said in ("afternoon", "evening") or (not said and _LATE.search(match.string, 0, match.start()) is not None)
+def _in_words(match: re.Match[str], word: str) -> int | None:
+    """Return the minute of an hour in words, or of a bare number: "half past seven in the evening", "at 8"."""
+    hour, said = int(word) if word.isdigit() else _HOURS.index(word) + 1, (match["part"] or "").lower()
+    if hour > 23:
+        return None
+    if hour in (0, *range(13, 24)):
+        return hour * 60
+    late = said in ("afternoon", "evening") or (
+        not said and bool(_LATE.search(match.string, 0, match.start()) or _TONIGHT.match(match.string, match.end()))
+    )
     if late or (said == "night" and hour > 6) or (not said and hour <= 6):
         hour = hour % 12 + 12  # without a part, as of "3 o'clock", the afternoon is meant
     hour = hour % 24 if said != "morning" and not (said == "night" and word == "twelve") else hour % 12

@@ -23,7 +23,7 @@ from cogitate.memory.language.quotations import quotations_in
 from cogitate.memory.language.sentences import all_of, with_end
 from cogitate.memory.language.short_names import short_names, with_full_names
 from cogitate.memory.language.talk import Utterance
-from cogitate.memory.language.times import anchor_days
+from cogitate.memory.language.times import anchor_days, with_quoted_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.statements import is_statement_of_event, statement_of, told_apart
@@ -165,6 +165,7 @@ def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
     if not speaker:
         is_mine = entry.text.startswith(mine := f"{me} is ")
         text = f"I am {entry.text.removeprefix(mine)}" if is_mine else entry.text
+        text = with_quoted_days(text, entry.minute) if entry.type == "summary" else text
     elif told.speaker == me:
         text = _YOU.sub(lambda _: listener, told.text) if listener else told.text
     else:

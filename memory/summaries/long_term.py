@@ -79,7 +79,7 @@ def _folded(
         each = (said._replace(text=sentence, dated=False) for sentence in told)
         lines += [part for sentence in each for part in sentence_in_parts(sentence, most)]
     minute = max(now, ordered[-1].minute) if ordered else now or None
-    candidates = [_weighed(unit) for unit in units(lines, minute, language=language)]
+    candidates = [_weighed(unit) for unit in units(lines, minute, language=language) if not unit.spare]
     words = words_of_tokens(max(0, room))
     while lines and words > 0:
         chosen = choose_units(candidates, words)

@@ -26,7 +26,7 @@ from cogitate.memory.summaries.units import Unit, units
 
 _WORD = re.compile(r"[^\W\d_]+")
 BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
-_SAID = re.compile(r'([^":]{1,130}? (?:said|told [^":]{1,80}):)(?= "[^"]*"$)')
+_SAID = re.compile(r'([^":]{1,130}? (?:said|(?:told|asked)(?: [^":]{1,80})?):)(?= "[^"]*"$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
 
@@ -53,8 +53,12 @@ def summarise(
     short = _short_names(lines, [*names]) if calls_by_short_name(language) else {}
     speech = pack_of(language).speech
     candidates, text, most = [_in_short(unit, short) for unit in units(parts, minute, language)], head, room
+    spare = sum(unit.spare for unit in candidates)
     while True:
-        told = _with_speech_together([unit.text for unit in choose_units(candidates, most)], speech)
+        chosen = choose_units([unit for unit in candidates if not unit.spare], most)
+        if len(chosen) + spare == len(candidates):
+            chosen = choose_units(candidates, most)
+        told = _with_speech_together([unit.text for unit in chosen], speech)
         again = with_short_names(joined(part for part in (head, *told) if part), short)
         left = max_words - count_words(again)
         if left < 0 and text == head:

@@ -32,6 +32,7 @@ MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you",
 NAME = 2.5  # weight of a name or number beyond that of a word
 LEAST = 6  # letters of the own words of what is said: "Yes, that one too." says nothing alone
 _LETTERS = 3  # that a number counts as, or a pair of characters that has no spaces around it
+SPARE = 0.001  # share of the weight of what is spare: all else goes first
 REMARK = 0.5  # share of the weight of plain words in a quote between two: what was done and found goes first
 
 _CLOSING = "\"'”’»」 "
@@ -45,6 +46,7 @@ class Unit(NamedTuple):
     size: int  # words
     weights: dict[str, float]  # the words that it covers: weight by stem
     line: int  # index of the line it is from
+    spare: bool = False  # it says little alone: told where all else has room
 
 
 def first_sentences(text: str) -> list[str]:
@@ -63,9 +65,9 @@ def _first(found: list[str]) -> list[str]:
 
 
 def units(lines: Sequence[Utterance], minute: int | None = None, language: str = UNDETERMINED) -> list[Unit]:
-    """Return the units of `lines` in order, without courtesies and without questions that hold no figure.
+    """Return the units of `lines` in order, without courtesies; questions that hold no figure are spare.
 
-    What says nothing alone is told with the question that it answers, or not at all; what was called off, moved or is
+    What says nothing alone is told with the question that it answers, or is spare; what was called off, moved or is
     over when it comes up again is not told as it was announced. Plans that are over at game time `minute`, if given,
     are told in the past tense. Speech is quoted in the words of a `language`, or else of that of all lines together.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
@@ -93,7 +95,7 @@ def units(lines: Sequence[Utterance], minute: int | None = None, language: str =
             quote = _cut(clause) if line.is_part else excerpt(clause, line.text)
             when = line.minute if not line.dated and anchor_days(quote, line.minute) != quote else None
             is_polite = line.speaker != "" and is_courtesy(clause, speakers)
-            text = ""
+            text, is_spare = "", False
             if not line.speaker or (not is_polite and _says_enough(clause, function_words, speakers)):
                 speech = Speech(line.speaker, quote, when, line.listener, fluent)
                 text = known_as.retold(clause, speech, talk)
@@ -101,14 +103,22 @@ def units(lines: Sequence[Utterance], minute: int | None = None, language: str =
                 text = known_as.told_after(text, minute) if minute is not None else text
             answers = not text and not before and (not is_polite or known_as.accepts(clause))
             if answers and (asked := _question(found, lines, at)):
+                is_spare = found[-1].spare
                 del found[-1], told[-1]
                 text = f"{asked} {talk.quoted(quote, line.speaker, listener, False, when)}"
+            elif not text and line.speaker and fluent and not is_polite and not _is_broken_off(line, quote):
+                text, is_spare = talk.quoted(quote, line.speaker, listener, False, when), True
             share = REMARK if line.speaker and listener and without_quotations(text) != text else 1.0
             if weights := _weights(text, lines_with, names, speakers.words, share):
-                found.append(Unit(text, count_words(text), weights, at))
+                weights = {key: weight * SPARE for key, weight in weights.items()} if is_spare else weights
+                found.append(Unit(text, count_words(text), weights, at, is_spare))
                 told.append(Told(anchor_days(clause, line.minute), line.minute, at))
     gone = superseded(told)
     return [unit for index, unit in enumerate(found) if index not in gone]
+
+
+def _is_broken_off(line: Utterance, quote: str) -> bool:
+    return line.is_part or quote.rstrip(".").endswith(("-", "–", "—"))
 
 
 def _says_enough(clause: str, function_words: Collection[str], speakers: Speakers) -> bool:

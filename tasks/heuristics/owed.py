@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import clock_in_force, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.commitments import are_alike
-from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, is_english, languages_of
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.sentences import SPACED, UNSPACED
@@ -21,6 +20,7 @@ from cogitate.tasks.heuristics.closing import is_closed, time_of
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
 
 _ALIKE = 0.6  # share of an appointment's words that a promise repeats
+_SHARED = 3  # words that suffice
 _CLOSE = 30  # minutes between two mentions of one appointment
 
 
@@ -32,7 +32,6 @@ class Owed:
     untimed: tuple[str, ...] = ()  # the oldest first
     over: frozenset[str] = frozenset()  # settled, or their time is past
     numbers: frozenset[int] = frozenset()  # of the entries that mention promises by any giver
-    by_others: tuple[tuple[int, str], ...] = ()  # the sentences in which others promise, with their entries' numbers
 
 
 def find_owed(
@@ -64,9 +63,8 @@ def find_owed(
             timed.append(Appointment(at, text, place.id if place else None, promise.evidence[0]))
         elif text not in earlier:
             untimed.append(text)
-    numbers = frozenset(number for promise in promises for number in promise.evidence)
-    others = tuple(telling for p in promises if p.giver != owner and p.spoken for telling in p.tellings)
-    return Owed(timed=tuple(timed), untimed=tuple(untimed), over=frozenset(over), numbers=numbers, by_others=others)
+    numbers = frozenset(n for p in promises for n in (*p.evidence, *(number for number, _ in p.tellings)))
+    return Owed(timed=tuple(timed), untimed=tuple(untimed), over=frozenset(over), numbers=numbers)
 
 
 def _reminder(promise: Promise, names: Mapping[str, str]) -> str:
@@ -79,31 +77,16 @@ def _reminder(promise: Promise, names: Mapping[str, str]) -> str:
     return f"{KEEP}{taker}: {promise.reminder}"
 
 
-def with_owed(
-    booked: Iterable[Appointment], owed: Iterable[Appointment], by_others: Iterable[tuple[int, str]] = ()
-) -> list[Appointment]:
-    """Return appointments and promises by time, without the appointments that a promise tells of.
-
-    Args:
-        by_others: the sentences in which others promise, with their entries' numbers: it is theirs to keep these.
-    """
-    promised, theirs = list(owed), [(number, said) for number, said in by_others if not is_english(said)]
-    others = [
-        a
-        for a in booked
-        if not any(_is_same(a, one) for one in promised)
-        and not any(a.number == number and _tells(a, said) for number, said in theirs)
-    ]
+def with_owed(booked: Iterable[Appointment], owed: Iterable[Appointment]) -> list[Appointment]:
+    """Return appointments and promises by time, without the appointments that a promise tells of."""
+    promised = list(owed)
+    others = (one for one in booked if not any(_is_same(one, other) for other in promised))
     return sorted([*others, *promised], key=lambda a: a.minute)
-
-
-def _tells(appointment: Appointment, said: str) -> bool:
-    """Return whether an appointment was read in a sentence."""
-    return are_alike(frozenset(stems(said)), frozenset(stems(appointment.what)))
 
 
 def _is_same(appointment: Appointment, promise: Appointment) -> bool:
     if abs(appointment.minute - promise.minute) >= _CLOSE:
         return False
     words = set(stems(appointment.what))
-    return appointment.number == promise.number or len(words & set(stems(promise.what))) >= _ALIKE * len(words)
+    shared = len(words & set(stems(promise.what)))
+    return appointment.number == promise.number or shared >= min(_ALIKE * len(words), _SHARED)

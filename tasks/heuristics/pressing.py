@@ -124,7 +124,8 @@ def _is_sequel(entry: Entry, before: Entry, aside: Sequence[str], language: str)
         return False
     if before.importance > entry.importance:
         return entry.importance < IMPORTANT
-    told, earlier = TERMS.of(entry.text), TERMS.of(before.text)
+    told = TERMS.of(entry.text)
+    earlier = term_counts(before.text, told.language)
     news = " ".join(w for w in entry.text.split() if not earlier.keys() & term_counts(w, told.language).keys())
     return next(iter(told), "") not in earlier and not tells_trouble(news, language)
 
@@ -160,8 +161,10 @@ def are_of_one_matter(matter: str, text: str, aside: Iterable[str], *, is_loose:
     """
     for name in aside:
         matter, text = matter.replace(name, ""), text.replace(name, "")
-    words, said = TERMS.of(matter).keys(), TERMS.of(text).keys()
-    shared = words & said
+    words, said = TERMS.of(matter), TERMS.of(text)
+    if words.language != said.language:  # a short text may not tell its own
+        words, said = term_counts(matter, said.language), term_counts(text, words.language)
+    shared = words.keys() & said.keys()
     if 2 * len(shared) >= max(1, min(4, len(words)), min(len(words), len(said))):
         return True
     return is_loose and not shared.isdisjoint(_topics(matter) | _topics(text))

@@ -10,7 +10,7 @@ from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, lan
 from cogitate.memory.language.port import tells_trouble
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person
-from cogitate.tasks.heuristics.plans.agreements import read_exchange
+from cogitate.tasks.heuristics.plans.said_times import read_talk
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.reading import SAID, TIMED, TOLD
 from cogitate.tasks.kind import WorldFacts
@@ -28,7 +28,7 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
     tells_trouble(entry.text, world.spoken or (ENGLISH if shown in (OTHER, UNDETERMINED) else shown))
     SAID.of(entries, owner, world.names)
     TIMED.of(entries, owner, names)
-    read_exchange(owner, entries, names)
+    read_talk(owner, entries, world.names)
     if names_time(entry.text):
         told = first_person(entry, owner, names)
         calls_off(told.text)

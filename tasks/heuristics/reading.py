@@ -113,7 +113,8 @@ def sentences_of(entry: Entry, line: Utterance, whole: bool) -> tuple[Sentence, 
 
 
 def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:
-    return first_person(entry, owner, names) if names_time(entry.text) or calls_off(entry.text) else None
+    said = parse_line(entry, names).text if is_dialogue(entry) else entry.text  # a label hides a language
+    return first_person(entry, owner, names) if names_time(said) or calls_off(said) else None
 
 
 class Said(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from cogitate.memory.language.commitments import Doer
 from cogitate.memory.language.english.clauses import split_clauses
 from cogitate.memory.language.packs import Pack
 from cogitate.memory.language.quotations import without_quotations
@@ -112,11 +111,6 @@ def is_intent(sentence: str) -> bool:
     return not denied and not sentence.endswith("?") and _WORDS.says("own", sentence)
 
 
-def proposes(sentence: str) -> Doer:
-    """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
-    return _WORDS.proposes(sentence)
-
-
 def accepts(sentence: str) -> bool:
     """Return whether a sentence agrees to what another proposed before it."""
     return _WORDS.says("assents", sentence)
@@ -126,11 +120,6 @@ def declines(sentence: str) -> bool:
     """Return whether a sentence refuses what another proposed before it, or leaves it open."""
     cues = (_NO, _NEGATION, _REFUSED, _CANCELLED, _LONG_AGO, _TALE)
     return _WORDS.says("declines", sentence) or any(cue.search(sentence) for cue in cues)
-
-
-def is_own_matter(sentence: str) -> bool:
-    """Return whether a sentence tells what its speaker means to do, alone."""
-    return is_intent(sentence) and not _WORDS.says("ours", sentence)
 
 
 def tells_trouble(sentence: str) -> bool:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from cogitate.memory.language.english.appointments import find_appointed as appointed
-from cogitate.memory.language.english.appointments import moved_to
+from cogitate.memory.language.english.appointments import is_called_off, leaves_open, moved_to, persons, proposes
 from cogitate.memory.language.english.certainty import (
     accepts,
     declines,
-    is_called_off,
     is_intent,
-    is_own_matter,
     is_refusal,
     is_tale,
-    proposes,
     subject_of,
     tells_trouble,
 )
@@ -29,7 +25,6 @@ from cogitate.memory.language.english.tense import told_after
 
 __all__ = [
     "accepts",
-    "appointed",
     "changes_a_life",
     "clauses",
     "declines",
@@ -42,14 +37,15 @@ __all__ = [
     "is_deadline",
     "is_intent",
     "is_often",
-    "is_own_matter",
     "is_refusal",
     "is_tale",
     "leaning",
+    "leaves_open",
     "may_vow",
     "moved_to",
     "noted",
     "outcome",
+    "persons",
     "proposes",
     "quoted",
     "retold",

@@ -86,7 +86,7 @@ def build(
     visits: Mapping[str, int] | None = None,
     done: Collection[str] = (),
     owed: Sequence[str] = (),
-    agreed: Sequence[Appointment] = (),
+    due: Sequence[Appointment] = (),
     said: Sequence[str] = (),
     called_off: Sequence[str] = (),
     language: str = ENGLISH,
@@ -99,7 +99,7 @@ def build(
         visits: how often the agent was at a place lately, by id.
         done: what it wished to do once and has done.
         owed: what it promised somebody to do, the oldest first.
-        agreed: what it agreed on with another at no hour, each with the minute by which it is to be done.
+        due: what is to be done before a minute.
         said: what was said for this day at no hour, the newest last.
         called_off: sentences by which its routine gives way.
         language: in which the items are told.
@@ -133,7 +133,7 @@ def build(
     left += [Slot(0, text, None, 4, LEFT_UNDONE) for text in said[-MOST_SAID:]]
     usual = [Slot(0, habit.what, None, 3, OPEN) for habit in read_routine(routine, profile.name)]  # each day anew
     left += _taken_up(unfinished, [*slots, *left, *untimed, *usual], places, told, phrases)
-    for one in agreed[:MOST_SAID]:
+    for one in due[:MOST_SAID]:
         slot = Slot(0, one.what, one.location, 4, LEFT_UNDONE)
         slots.append(_at(slot, _free(slots, midnight + _TAKEN_UP[0], start, min(closes, max(one.minute, start + 1)))))
     for minute, slot in zip(_TAKEN_UP, left, strict=False):

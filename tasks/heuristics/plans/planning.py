@@ -8,20 +8,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cogitate.memory.appointments import Appointment, appointments, standing
+from cogitate.memory.appointments import appointments, standing
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.languages import is_english, languages_of
+from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.packs import Pack, pack_of
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.times import is_over
 from cogitate.memory.retrieval.terms import TERMS
-from cogitate.memory.summaries.conversations import first_person, parse_line
+from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
-from cogitate.tasks.heuristics.plans.agreements import find_agreed
 from cogitate.tasks.heuristics.plans.called_off import called_off_for
+from cogitate.tasks.heuristics.plans.dated_lines import LINES
 from cogitate.tasks.heuristics.plans.day_plan import ALIKE, Slot, build, first_said, is_work
-from cogitate.tasks.heuristics.plans.said_for_day import said_for_day
+from cogitate.tasks.heuristics.plans.said_times import find_said, said_for_rounds
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.heuristics.promises import KEEP
 from cogitate.tasks.heuristics.reading import TIMED
@@ -44,11 +44,13 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
     told, places = _told(case, start), case.world.locations
     entries, names = case.entries, case.world.display_names
-    appointed = [a for a in appointments(told, places, start, end) if not _is_of_another(case, a)]
-    agreed = find_agreed(case.job.key.owner, entries, names, places, appointed, told, (start, end))
-    booked = with_owed(agreed.timed, standing(owed.timed, told), owed.by_others)
-    exchanged = owed.numbers | agreed.numbers
-    settled = exchanged | {a.number for a in booked}
+    said = find_said(case.job.key.owner, entries, case.world.names, places, told, (start, end))
+    noted = appointments(_noted(case, told), places, start, end)
+    noted = [one for one in noted if one.number not in owed.numbers or not language_of(one.what).may_vow(one.what)]
+    timed = with_owed(noted, said.timed)
+    booked = with_owed(timed, standing(owed.timed, told))
+    settled = owed.numbers | said.numbers | {a.number for a in booked}
+    untimed = [one.what for one in said.untimed if one.number not in owed.numbers]
     planned = partial(
         build,
         profile=profile,
@@ -62,9 +64,9 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
         done=_done(case),
         owed=owed.untimed,
-        agreed=agreed.untimed,
-        said=said_for_day(profile.name, entries, names, start, exchanged),
-        called_off=called_off_for(case.job.key.owner, profile.name, entries, names, start),
+        due=[one for one in said.due if one.number not in owed.numbers],
+        said=[*untimed, *said_for_rounds(profile.name, entries, names, start)],
+        called_off=called_off_for(case.job.key.owner, profile.name, entries, case.world.names, start),
         language=language,
     )
     pressing = find_pressing(profile.name, entries, names, places, start, settled, language=language)
@@ -75,14 +77,11 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     return slots, tuple(used)
 
 
-def _is_of_another(case: Case, appointment: Appointment) -> bool:
-    """Return whether an appointment is what another says that it does alone."""
-    entry = next((e for e in case.entries if e.number == appointment.number), None)
-    if entry is None or is_english(appointment.what):
-        return False
-    line = parse_line(entry, case.world.display_names)
-    said = appointment.what.removeprefix(pack_of(languages_of(appointment.what)[0]).labelled(line.speaker, ""))
-    return line.speaker not in ("", case.profile.name) and language_of(said).is_own_matter(said)
+def _noted(case: Case, told: Sequence[Entry]) -> list[Entry]:
+    """Return what tells of times and is no line of a talk."""
+    lines = LINES.of(case.entries, case.job.key.owner, case.world.names)
+    spoken = {line.number for line in lines if line is not None}
+    return [entry for entry in told if entry.number not in spoken]
 
 
 def _dated(case: Case) -> Entry:

@@ -1,7 +1,7 @@
 """The ways in which endpoints behave, one for each name, and what each comes to.
 
 A new behaviour is one row of `BEHAVIOURS`; a new wording of an error is one of `tests/fixtures/error-wordings.json`,
-whose rows are behaviours too.
+of which `wordings` takes one of each sort.
 """
 
 from __future__ import annotations
@@ -331,9 +331,14 @@ BEHAVIOURS = (
 
 
 def wordings() -> list[Behaviour]:
-    """Return a behaviour for each error of a provider that was seen; what refuses a form of request takes the next."""
+    """Return a behaviour for each status, class and kind of wait of the errors that were seen at providers.
+
+    What refuses a form of request takes the next. That each wording has its class, wait and next form is shown by
+    `tests/unit/workers/llm/replies/test_error_wordings.py`.
+    """
     found = []
-    for seen in json.loads((ROOT / "tests/fixtures/error-wordings.json").read_text()):
+    rows = json.loads((ROOT / "tests/fixtures/error-wordings.json").read_text())
+    for seen in {(one["status"], one["kind"], one["wait"] is None): one for one in rows}.values():
         reply, name = raw(seen["status"], json.dumps(seen["body"]).encode()), f"{seen['provider']}: {seen['says']}"
         if seen["kind"] == "unsupported":
             found.append(row(name, reply, said(), claims=2))

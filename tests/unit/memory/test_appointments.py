@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from cogitate.memory.appointments import appointments
@@ -29,37 +31,18 @@ def found(text: str, minute: int = 600, start: int = DAY, end: int = 2 * DAY) ->
     ]
 
 
-def test_an_obligation_is_told_as_a_plan(subtests: pytest.Subtests) -> None:
-    for text, what in [
-        ("Party at 5 pm.", "Attend the party"),
-        ("Party from 5 to 7 pm", "Attend the party"),
-        ("On February 14th, 2023 a party at 5 pm", "Attend the party"),
-        ("Maria's birthday party at 5 pm", "Attend the birthday party"),
-        ("I go to Maria's party at 5 pm", "Attend Maria's party"),
-        ("the Valentine's Day party at 5 pm", "Attend Valentine's Day party"),
-        ("running, big show at 5 pm", "Attend the big show"),
-        ("Art, Chess Club: meeting at 5 pm", "Attend the Chess club"),
-        ("Have dinner with Ann Lee and Bo at 5 pm", "Have dinner with Ann Lee and Bo"),
-        ("Lunch with her at 5 pm", "Have lunch"),
+def test_what_is_told_of_a_day_and_an_hour_to_come_is_quoted(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
+        ("Maria's birthday party is tomorrow at 5 pm.", "Maria's birthday party is on day 2 at 5 pm"),
+        ("On February 14th, 2023 a party at 5 pm", "On February 14th, 2023 a party at 5 pm"),
+        ("Ann invited me to a dance tomorrow at 5.", "Ann invited me to a dance on day 2 at 5"),
+        ("Ann is hosting a big party on day 2 from 5 to 7 pm", "Ann is hosting a big party on day 2 from 5 to 7 pm"),
         ("встреча завтра в 17:00", "встреча в день 2 в 17:00"),
-        ("Ann is hosting a big party at 5 pm", "Attend the big party"),
-        ("Ann is hosting dinner at 5 pm", "Have dinner"),
-        ("Ann invited Bo Lee to a dance at 5 pm", "Attend the dance"),
-        ("We are inviting Ann to my wedding at 5 pm", "Attend the wedding"),
-        ("invite Ann to the opening at 5 pm, please", "Attend the opening"),
-        ("Ann invited me to their picnic at 5 pm", "Attend their picnic"),
-        ("Meet Ann at 5 pm, then go home", "Meet Ann"),
-        ("Meet Ann at 5 pm because she asked", "Meet Ann"),
-        ("Pick up the cake at 5 pm so that it is fresh", "Pick up the cake"),
-        ("I meet Klaus for coffee at 5 pm", "Meet Klaus for coffee"),
-        ("Help Tom with his show at 5 pm", "Help Tom with his show"),
-        ("Attend the art class at 5 pm", "Attend the art class"),
-        ("Join the game at 5 pm", "Attend the game"),
-        ("Come to the game at 5 pm", "Attend the game"),
         ("Завтра в 17:00 встретить Анну", "В день 2 в 17:00 встретить Анну"),
-        ("Meet a b c d e f g h i j k l m n o p at 5 pm", "Meet a b c d e f g h i j k l m"),
-    ]:
-        with subtests.test(text=text, what=what):
+        ('Ann told me: "We dine tomorrow at 5 pm."', 'Ann told me: "We dine tomorrow at 5 pm." (day 1)'),
+    ]
+    for text, what in cases:
+        with subtests.test(text=text):
             assert found(text) == [("17:00", what, None)]
 
 
@@ -68,39 +51,30 @@ def test_an_obligation_is_told_as_a_plan(subtests: pytest.Subtests) -> None:
     [
         "Yesterday a party at 5 pm",
         "The party was at 5 pm",
-        "Ann is cooking dinner at 5 pm",
+        "Ann is cooking dinner tomorrow at 5 pm",
+        "Party at 5 pm",
         "Nothing at 5 pm",
         "It is 5 pm",
-        "A party",
+        "I met Ann at 5 pm",
+        "A party tomorrow",
         "",
     ],
 )
-def test_past_and_ongoing_events_are_not_appointments(text: str) -> None:
+def test_what_is_past_or_of_no_day_is_no_appointment(text: str) -> None:
     assert found(text) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "what", "place"),
+    ("text", "place"),
     [
-        ("Party at 5 pm in the park", "Attend the party at Park", "park"),
-        ("Party at 5 pm in Johnson Park", "Attend the party at Johnson Park", "jp"),
-        ("Meet Ann in the park at 5 pm", "Meet Ann in the park", "park"),
-        ("Party at 5 pm, cafe", "Attend the party at Hobbs Cafe", "cafe"),
-        ("Come to the cafe at 5 pm", "Come to the cafe", "cafe"),
-        ("Party at 5 pm, parking", "Attend the party", None),
+        ("Party tomorrow at 5 pm in the park", "park"),
+        ("Party tomorrow at 5 pm in Johnson Park", "jp"),
+        ("Party tomorrow at 5 pm, cafe", "cafe"),
+        ("Party tomorrow at 5 pm, parking", None),
     ],
 )
-def test_a_place_absent_from_the_text_is_added(text: str, what: str, place: str | None) -> None:
-    assert found(text) == [("17:00", what, place)]
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [("Yes, at 5 pm in the workshop.", "Be at Workshop"), ("There is a workshop at 5 pm.", "Attend the workshop")],
-)
-def test_a_place_that_is_called_like_an_event_is_no_event(text: str, what: str) -> None:
-    workshop = Location(id="w", name="Workshop")
-    assert [one.what for one in appointments([seen(text)], (workshop,), DAY, 2 * DAY)] == [what]
+def test_an_appointment_has_the_place_that_it_names(text: str, place: str | None) -> None:
+    assert [where for _, _, where in found(text)] == [place]
 
 
 def test_the_longest_name_of_a_place_wins_wherever_it_stands_in_the_list() -> None:
@@ -146,48 +120,57 @@ def test_a_named_day_counts_from_the_entrys(subtests: pytest.Subtests) -> None:
             assert [at for at, _, _ in found(text)] == ([clock] if clock else [])
 
 
+@pytest.mark.parametrize(("said", "minute"), [(600, 1_020), (1_019, 1_020), (1_020, None)])
+def test_without_a_day_what_is_ones_own_is_of_the_day_on_which_it_is_said(said: int, minute: int | None) -> None:
+    mine, anybodys = seen("I meet Ann at 5 pm.", said), seen("They open at 5 pm.", said)
+    assert [at.minute for at in appointments([mine], (), 0, 3 * DAY)] == ([] if minute is None else [minute])
+    assert appointments([anybodys], (), 0, 3 * DAY) == []
+
+
 @pytest.mark.parametrize(
     ("said", "start", "end", "minute"),
     [
         (600, DAY, 2 * DAY, DAY + 1020),
-        (600, DAY + 1020, 3 * DAY, DAY + 1020),
         (1021, DAY + 1021, 3 * DAY, 2 * DAY + 1020),  # it is past today
         (1021, DAY + 1021, 2 * DAY + 1020, None),  # the end is excluded
-        (1021, DAY + 1021, 2 * DAY + 1021, 2 * DAY + 1020),
         (0, DAY, 2 * DAY, DAY + 1020),  # a day old
         (0, DAY + 1, 2 * DAY, None),  # older
     ],
 )
-def test_without_a_day_the_coming_one_is_meant(said: int, start: int, end: int, minute: int | None) -> None:
-    entry = seen("Party at 5 pm.", said if start != DAY + 1020 else 1020)
+def test_a_date_of_a_calendar_means_the_coming_day(said: int, start: int, end: int, minute: int | None) -> None:
+    entry = seen("Party on May 4 at 5 pm.", said)
     assert [at.minute for at in appointments([entry], (), start, end)] == ([] if minute is None else [minute])
 
 
 @pytest.mark.parametrize(
     ("first", "second", "kept"),
     [
-        ("Party at 5 pm", "Show at 5:29 pm", ["Attend the party"]),
-        ("Party at 5 pm", "Show at 5:30 pm", ["Attend the party", "Attend the show"]),
-        ("Party at 5 pm", "Show at 5:29 pm in the park", ["Attend the show at Park"]),
-        ("Party at 5 pm in the park", "Show at 5:29 pm", ["Attend the party at Park"]),
-        ("Party at 5 pm in the park", "Show at 5:29 pm, cafe", ["Attend the party at Park"]),
-        ("Party at 5 pm", "Show at 5 pm", ["Attend the show"]),  # the latest
-        ("Party at 5 pm in the park", "Show at 5 pm", ["Attend the party at Park"]),
+        ("Party", "Show:29", ["Party"]),
+        ("Party", "Show:30", ["Party", "Show:30"]),
+        ("Party", "Show:29 in the park", ["Show:29 in the park"]),
+        ("Party in the park", "Show:29", ["Party in the park"]),
+        ("Party in the park", "Show:29, cafe", ["Party in the park"]),
+        ("Party", "Show", ["Show"]),  # the latest
+        ("Party in the park", "Show", ["Party in the park"]),
     ],
 )
 def test_mentions_within_half_an_hour_count_once(first: str, second: str, kept: list[str]) -> None:
-    one, other = seen(first, number=1), seen(second, number=2)
+    def told(text: str) -> str:
+        what, minute, where = re.fullmatch(r"(\w+)(:\d\d)?(.*)", text).groups()  # type: ignore[union-attr]
+        return f"{what} on day 2 at 5{minute or ':00'} pm{where}"
+
+    one, other = seen(told(first), number=1), seen(told(second), number=2)
     for entries in ([one, other], [other, one]):
-        assert [at.what for at in appointments(entries, PLACES, DAY, 2 * DAY)] == kept
+        assert [at.what for at in appointments(entries, PLACES, DAY, 2 * DAY)] == [*map(told, kept)]
 
 
 def test_an_appointment_knows_its_entry_and_plans_create_none() -> None:
-    (at,) = appointments([seen("Tea. Party at 5 pm.", number=7)], (), DAY, 2 * DAY)
-    assert at == (DAY + 1020, "Attend the party", None, 7)
-    assert appointments([Entry(type="plan", text="Party at 5 pm.", minute=600)], (), DAY, 2 * DAY) == []
+    (at,) = appointments([seen("Tea. Party tomorrow at 5 pm.", number=7)], (), DAY, 2 * DAY)
+    assert at == (DAY + 1020, "Party on day 2 at 5 pm", None, 7)
+    assert appointments([Entry(type="plan", text="Party tomorrow at 5 pm.", minute=600)], (), DAY, 2 * DAY) == []
 
 
 def test_a_long_appointment_is_cut() -> None:
-    ((_, what, _),) = found(f"Meet {'x' * 200} at 5 pm")
-    assert what == "Meet " + "x" * 115
-    assert MAX_WHAT == 120
+    ((_, what, _),) = found(f"Meet me tomorrow at 5 pm {'by the tree ' * 20}")
+    assert what.endswith("…")
+    assert MAX_WHAT - 12 <= len(what) <= MAX_WHAT

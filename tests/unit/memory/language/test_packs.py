@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cogitate.memory.appointments import appointed_in
 from cogitate.memory.clock import DAY, Clock
 from cogitate.memory.errors import InputError
 from cogitate.memory.language.languages import languages_of
@@ -82,7 +83,7 @@ def test_days_before_the_first_stay_as_they_are_said() -> None:
 
 def test_an_appointment_needs_a_day_and_an_hour() -> None:
     for text, day in [("明天上午十点有音乐会。", 1), ("上午十点有音乐会。", None), ("明天有音乐会。", None)]:
-        found = language_of(text).appointed(text, 600, "")
+        found = appointed_in(text, 600)
         assert (found.day if found else None) == day
 
 
@@ -92,7 +93,7 @@ def test_a_host_brings_a_language(folder: Path) -> None:
     assert pack_of("eo").phrase("see_to") == "Prizorgi"
     assert "zh" in packs()
     assert languages_of("Ni kantas morgaŭ je la 15")[0] == "eo"
-    found = language_of("Ni kantas morgaŭ je la 15").appointed("Ni kantas morgaŭ je la 15", 600, "")
+    found = appointed_in("Ni kantas morgaŭ je la 15", 600)
     assert found is not None
     assert (found.time, found.day, found.what) == (900, 1, "Ni kantas en tago 2 je la 15")
     assert language_of("Mi promesas ripari la fornon.").vow("Mi promesas ripari la fornon.", True) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.clock import DAY
-from cogitate.memory.language.times import anchor_days, find_times, parse_clock
+from cogitate.memory.language.times import anchor_days, find_times, parse_clock, with_quoted_days
 
 
 def test_clock_times_are_minutes_after_midnight(subtests: pytest.Subtests) -> None:
@@ -155,3 +155,16 @@ def test_a_day_after_a_preposition_is_told_as_the_language_does(said: str, told:
 def test_an_hour_in_portuguese_has_its_mark() -> None:
     assert [time.minute for time in find_times("A tomografia é amanhã às 9h30, não às 14h.")] == [570, 840]
     assert find_times("Os 4 homens da ponte estão com fome.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('Ada told Bo: "I come tomorrow at 8."', 'Ada told Bo: "I come on day 4 at 8."'),
+        ('Ada told Bo on day 1: "I come tomorrow at 8."', 'Ada told Bo on day 1: "I come on day 2 at 8."'),
+        ("Ada a Bo (Giorno 1): «Vengo dopodomani alle otto.»", "Ada a Bo (Giorno 1): «Vengo il giorno 3 alle otto.»"),
+        ("Ada comes tomorrow.", "Ada comes tomorrow."),
+    ],
+)
+def test_a_day_in_a_quotation_is_read_by_the_day_on_which_it_was_said(text: str, read: str) -> None:
+    assert with_quoted_days(text, 2 * DAY + 600) == read

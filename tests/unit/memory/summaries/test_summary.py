@@ -82,15 +82,18 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
     ]
     assert summarise(talk, max_words=80) == (
         'Ann Lee told Bo: "Fatima Benali is holding a plant exchange at Willow Park at 5:00 PM." '
-        'Bo told Ann: "Of course, I promise: I will lend you the tall ladder" '
-        'and "Björn is the first I would ask for help."'
+        'Bo told Ann: "Of course, I promise: I will lend you the tall ladder." '
+        'Ann asked Bo: "Tell me, what do you think of Henrik Vestergaard?" '
+        'Bo told Ann: "Björn is the first I would ask for help."'
     )
 
 
-def test_a_question_is_told_where_it_may_be_a_proposal() -> None:
+def test_what_says_little_is_told_where_all_else_has_room() -> None:
     asked = [Utterance("Ann", "Is the cat of Zoe ill?", 1), Utterance("Ann", "Shall we meet at 6 pm?", 2)]
-    told = 'Ann asked Bo: "Shall we meet at 6 pm?" Bo fed 3 ducks.'
-    assert summarise([*asked, Utterance("Bo", "I fed 3 ducks.", 4)], max_words=80) == told
+    talk = [*asked, Utterance("Bo", "I fed 3 ducks.", 4)]
+    assert summarise(talk, max_words=14) == 'Ann asked Bo: "Shall we meet at 6 pm?" Bo fed 3 ducks.'
+    whole = 'Ann asked Bo: "Is the cat of Zoe ill?" and "Shall we meet at 6 pm?" Bo fed 3 ducks.'
+    assert summarise(talk, max_words=80) == whole
 
 
 def test_observations_are_not_reworded() -> None:

@@ -9,7 +9,8 @@ from cogitate.memory.summaries.units import NAME, REMARK, units
 
 
 def texts(*lines: tuple[str, str]) -> list[str]:
-    return [unit.text for unit in units([Utterance(speaker, text, at) for at, (speaker, text) in enumerate(lines)])]
+    found = units([Utterance(speaker, text, at) for at, (speaker, text) in enumerate(lines)])
+    return [unit.text for unit in found if not unit.spare]
 
 
 TWO = (("Jon", "The mill is old."), ("Gina", "The dam is new."))

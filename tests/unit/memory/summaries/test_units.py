@@ -14,7 +14,7 @@ def told(*lines: tuple[str, str]) -> list[Unit]:
 
 
 def texts(*lines: tuple[str, str]) -> list[str]:
-    return [unit.text for unit in told(*lines)]
+    return [unit.text for unit in told(*lines) if not unit.spare]
 
 
 def test_an_observation_ends_with_one_full_stop(subtests: pytest.Subtests) -> None:

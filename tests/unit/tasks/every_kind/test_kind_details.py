@@ -137,20 +137,22 @@ def test_the_size_of_batches_doubles_up_to_twenty(size: Any, doubled: int | None
 @pytest.mark.parametrize(
     ("entry", "kept"),
     [
-        (message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600), "Meet Maria Lopez"),
+        (message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600), "Maria Lopez: Meet me"),
         (
             message("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS, ISABELLA)),
-            "Meet Maria Lopez",
+            "Maria Lopez: Meet me",
         ),
-        (message("I will meet you at Hobbs Cafe tomorrow at 4 pm.", 600), "Meet Maria Lopez"),
+        (message("I will meet you at Hobbs Cafe tomorrow at 4 pm.", 600), "Maria Lopez: I will meet you"),
         (observation("Meet me at Hobbs Cafe tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS)), "Meet me"),
     ],
 )
-def test_a_speaker_with_one_listener_addresses_that_one(entry: Entry, kept: str) -> None:
+def test_what_is_said_for_an_hour_is_planned_with_who_says_it(entry: Entry, kept: str) -> None:
     kind = Plan(Templates())
     (append, *_) = kind.heuristic(case_of(kind, stream_of(entry), 1_440 + 360))
     assert isinstance(append, Append)
-    assert [item.description for item in append.entry.items if item.minute == 1_440 + 960] == [f"{kept} at Hobbs Cafe"]
+    assert [item.description for item in append.entry.items if item.minute == 1_440 + 960] == [
+        f"{kept} at Hobbs Cafe on day 2 at 4 pm"
+    ]
 
 
 def compressing(*entries: Entry, params: dict[str, Any], summary: str = "", model: str = "", keep: bool = False) -> Any:

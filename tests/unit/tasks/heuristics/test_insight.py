@@ -256,7 +256,7 @@ TOLL = observation("The toll was raised.", 720, importance=5)
 def test_a_later_account_of_a_promised_deed_is_told(deed: str, account: str, voice: str) -> None:
     account = account.replace("Ada", voice if account.startswith("Ada") else voice.replace("The ", "the "))
     made = observation(f"{voice} promised to {deed}.", 600, importance=5)
-    insight = noticed(made, MILL, TOLL, observation(account, 1_900, importance=5), minute=2_000)
+    insight = noticed(made, MILL, TOLL, observation(account, 2_200, importance=5), minute=2_300)
     assert account in insight.text
     assert "promise" not in insight.text
     assert {1, 4} <= set(insight.evidence)

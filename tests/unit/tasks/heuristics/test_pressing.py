@@ -9,6 +9,7 @@ import pytest
 from cogitate.memory.clock import DAY
 from cogitate.memory.effects import MarkAccessed
 from cogitate.memory.entry import Entry, PlanItem
+from cogitate.memory.language.languages import languages_of
 from cogitate.memory.profile import Location, Profile
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.kind import WorldFacts
@@ -164,12 +165,16 @@ def test_what_is_wrong_or_missing_presses_in_any_language(text: str) -> None:
         ),
         ("Volk vier hat seine Königin verloren.", "Ein Nachbar fand die verlorene Königin von Volk vier."),
         ("Un niño se perdió en el patio.", "Encontraron al niño perdido."),
+        ("Il semaforo tre è guasto.", "Il tecnico ha dato un'occhiata ai semafori guasti."),
         ("The pump leaks.", "Ada Moss screwed the leaking pump tight."),
     ],
 )
 def test_what_others_did_about_a_matter_is_the_last_word_on_it(trouble: str, sequel: str) -> None:
     def pressing(*entries: Entry) -> list[str]:
-        return [e.text for e in find_pressing("R7", stream_of(*entries).live(), {}, (), NOW)]
+        return [
+            e.text
+            for e in find_pressing("R7", stream_of(*entries).live(), {}, (), NOW, language=languages_of(sequel)[0])
+        ]
 
     assert pressing(seen(trouble)) == [trouble]
     assert pressing(seen(trouble), seen(sequel, NOW - 30)) == []

@@ -48,16 +48,16 @@ def test_a_promise_for_a_later_day_waits_and_one_with_a_term_does_not() -> None:
 
 def test_an_appointment_that_is_over_is_not_taken_up_again() -> None:
     meeting = noted("There is a meeting on day 2 at 6 PM.")
-    assert (DAY + 1_080, "Attend the meeting") in planned(DAY + 360, meeting)
-    left = {"unfinished": [{"description": "Attend the meeting"}, {"description": "Mend the gate"}]}
+    assert (DAY + 1_080, "There is a meeting on day 2 at 6 PM") in planned(DAY + 360, meeting)
+    left = {"unfinished": [{"description": "There is a meeting on day 2 at 6 PM"}, {"description": "Mend the gate"}]}
     again = [text for _, text in planned(2 * DAY + 360, meeting, params=left) if "again" in text]
     assert again == ["Take up again: Mend the gate"]
 
 
-def test_a_deed_in_quoted_speech_is_quoted_and_an_event_is_attended() -> None:
+def test_what_a_note_quotes_is_told_with_the_day_of_the_note() -> None:
     said = 'I told Maria Lopez: "I will bring you the ten ropes tomorrow at 9 AM."'
     assert (DAY + 540, f"{said} (day 1)") in planned(DAY + 360, noted(said))
     said = 'I told Maria Lopez: "I promise: I will bring you the ten ropes tomorrow at 9 AM."'
     assert [text for _, text in planned(DAY + 360, noted(said)) if "ropes" in text] == [f"{said} (day 1)"]
     party = 'Maria Lopez said: "The party begins tomorrow at 5 PM."'
-    assert (DAY + 1_020, "Attend the party") in planned(DAY + 360, noted(party))
+    assert (DAY + 1_020, f"{party} (day 1)") in planned(DAY + 360, noted(party))

@@ -39,26 +39,26 @@ def insight(text: str) -> str | None:
     return found.insight if isinstance(found, ReflectionAnswer) else None
 
 
-@pytest.mark.parametrize("tags", TAGS, ids=lambda tags: tags[1])
-@pytest.mark.parametrize(
-    "thought",
-    [
-        f"First, perhaps {DRAFT}? No, too thin.",
-        f"A first try:\n{DRAFT}\nMemory 9 speaks against it.",
-        f"A first try:\n```json\n{DRAFT}\n```\nNot deep enough.",
-        f"maybe {DRAFT}",
-        f"{DRAFT} or rather {DRAFT}",
-        f"我想：{DRAFT}，不过还不够好。",
-    ],
+THOUGHTS = (
+    f"First, perhaps {DRAFT}? No, too thin.",
+    f"A first try:\n{DRAFT}\nMemory 9 speaks against it.",
+    f"A first try:\n```json\n{DRAFT}\n```\nNot deep enough.",
+    f"maybe {DRAFT}",
+    f"{DRAFT} or rather {DRAFT}",
+    f"我想：{DRAFT}，不过还不够好。",
 )
-def test_a_draft_is_passed_over_with_an_answer_after_it_and_without(tags: tuple[str, str], thought: str) -> None:
-    if not tags[0] and thought.endswith(DRAFT):
-        return  # it may as well be an answer with a mark after it, as `test_the_last_is_the_answer` has
-    thinking = tags[0] + thought + tags[1]
-    for answer in (GOOD, f"\n\n```json\n{GOOD}\n```", f"<answer>\n{GOOD}\n</answer>", f"So: {GOOD}"):
-        assert insight(thinking + answer) == json.loads(GOOD)["insight"]
-    for nothing in ("", "\n\n", "<answer>", "I cannot decide.", '\n{"insight": "Maya avo'):
-        assert insight(thinking + nothing) is None
+
+
+@pytest.mark.parametrize("tags", TAGS, ids=lambda tags: tags[1])
+def test_a_draft_is_passed_over_with_an_answer_after_it_and_without(tags: tuple[str, str]) -> None:
+    for thought in THOUGHTS:
+        if not tags[0] and thought.endswith(DRAFT):
+            continue  # it may as well be an answer with a mark after it, as `test_the_last_is_the_answer` has
+        thinking = tags[0] + thought + tags[1]
+        for answer in (GOOD, f"\n\n```json\n{GOOD}\n```", f"<answer>\n{GOOD}\n</answer>", f"So: {GOOD}"):
+            assert insight(thinking + answer) == json.loads(GOOD)["insight"], thinking + answer
+        for nothing in ("", "\n\n", "<answer>", "I cannot decide.", '\n{"insight": "Maya avo'):
+            assert insight(thinking + nothing) is None, thinking + nothing
 
 
 def test_the_last_is_the_answer(subtests: pytest.Subtests) -> None:

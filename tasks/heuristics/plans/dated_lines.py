@@ -1,0 +1,234 @@
+"""Lines of talk that name a day or an hour to come, read once for each entry, whatever the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
+from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.language.commitments import MAX_WHAT, Doer, Person
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, function_words_of, languages_of
+from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
+from cogitate.memory.language.port import Language, language_called
+from cogitate.memory.language.sentences import QUESTIONS, split_sentences
+from cogitate.memory.language.text import stem
+from cogitate.memory.language.times import Time, anchor_days, days_named, find_times, names_date
+from cogitate.memory.language.truncation import shorten
+from cogitate.memory.summaries.conversations import parse_line, resolve_name
+from cogitate.tasks.heuristics.reading import FoundOnce
+
+_FEW_WORDS, _FEW_CHARACTERS = 2, 6  # beside an hour, in what adds nothing but it
+_BEFORE, _BEHIND = 16, 5  # characters around an hour in which a word makes it a deadline
+SHOWS_NONE = (UNDETERMINED, OTHER)  # languages of a text that shows none that is known
+_LATER = 10 * DAY  # by which a text is read anew, so that days before the first are told by a number
+
+
+class Mention(NamedTuple):
+    """A sentence of a line that names a day or an hour which is not over."""
+
+    text: str  # with its day as a number
+    day: int | None
+    time: int | None  # minutes after midnight
+    is_due: bool  # up to that hour rather than at it
+    persons: frozenset[Person]
+    proposed: Doer  # who is to do what it asks for or offers
+    asks: bool
+    moves: bool  # something to this time
+    is_short: bool  # and holds little beside it
+    words: frozenset[str]
+    at: int  # sentences of its line before it
+
+
+@dataclass(frozen=True, eq=False)  # by identity: the lines of a talk are a key
+class Line:
+    """What one says to the others of a talk."""
+
+    speaker: str
+    people: tuple[str, ...]  # by name, the speaker among them
+    called: frozenset[str]  # those whom it calls by name
+    text: str
+    minute: int
+    number: int
+    mentions: tuple[Mention, ...]
+    is_of_absent: bool  # it names somebody who does not take part
+
+
+class Reply(NamedTuple):
+    """What a line tells of what was said just before it."""
+
+    refuses: bool
+    calls_off: bool
+    joins: bool  # it opens with "we"
+    offers: bool  # it accepts, and its speaker offers to do something
+    deed: str  # the sentence in which its speaker offers to do something; "" if none does
+    question: str  # the last one; "" if there is none
+
+
+def _line(entry: Entry, owner: str, names: Mapping[str, str]) -> Line | None:
+    if not is_dialogue(entry):
+        return None
+    said = parse_line(entry, names)
+    people = {resolve_name(one, names) for one in (owner, *entry.subjects)}
+    if said.speaker not in people:
+        return None
+    found = mentions_in(said.text, said.minute, clock_in_force())
+    called = frozenset(name for name in people if name != said.speaker and _calls(said.text, name))
+    is_of_absent = False
+    if found:
+        words = {word for one in found for word in re.findall(r"\w+", one.text)}
+        absent = (name for one, name in names.items() if name not in people and ":" in one)
+        is_of_absent = any(name.partition(" ")[0] in words for name in absent)
+    return Line(said.speaker, tuple(sorted(people)), called, said.text, said.minute, entry.number, found, is_of_absent)
+
+
+#: What is said in each entry; None for what is no line of a talk.
+LINES = FoundOnce(_line)
+
+
+def _calls(text: str, name: str) -> bool:
+    if (first := name.partition(" ")[0]) not in text:
+        return False
+    first = re.escape(first)
+    return re.search(rf"(?:^|[,，、.!?。！？…] ?){first}(?:[,，、!！:：]|[.?!。？！]?$)", text) is not None
+
+
+@lru_cache(maxsize=32_768)  # both who talk remember the same
+def mentions_in(text: str, minute: int, clock: Clock, around: str = UNDETERMINED) -> tuple[Mention, ...]:
+    """Return the sentences of a line, said at game time `minute`, that name a day or an hour to come.
+
+    Args:
+        around: the language of the talk, for a line that shows none.
+    """
+    if not clock.counts_days:
+        return ()
+    code = languages_of(text)[0]
+    known, pack = _known(around if code in SHOWS_NONE else code)
+    if not (find_times(text, pack) or _names_day(text, pack)):
+        return ()
+    found = (_mention(s, at, minute, known, pack) for at, s in enumerate(split_sentences(text)))
+    return tuple(one for one in found if one is not None)
+
+
+def _names_day(text: str, pack: Pack) -> bool:
+    return names_date(text) or bool(days_named(anchor_days(_unowned(text), 0, pack), pack))
+
+
+def _unowned(text: str) -> str:
+    return text.replace("'s", "").replace("’s", "")  # "tomorrow's feast"
+
+
+def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack) -> Mention | None:
+    dated = anchor_days(sentence, minute, pack)
+    days, times = days_named(anchor_days(_unowned(sentence), minute, pack), pack), find_times(dated, pack)
+    moved, asks = known.moved_to(sentence, minute), sentence.endswith(QUESTIONS)
+    if not (days or times) or (moved is None and known.is_called_off(sentence)):
+        return None
+    if moved is None and _is_denied(known, sentence, asks):
+        return None
+    day, time, is_due = days[-1] if days else None, None, False
+    if moved is not None:
+        time = moved[0]
+        day = day if moved[1] is None else moved[1]
+    elif times:
+        at = next((one for one in times if not _is_deadline(dated, one, known, pack)), times[0])
+        time, is_due = at.minute, _is_deadline(dated, at, known, pack)
+    today = day_of(minute)
+    if day is not None and (day < today or (day == today and time is not None and time <= minute % DAY)):
+        return None
+    if day is None and any(one < today + 10 for one in days_named(anchor_days(sentence, minute + _LATER, pack), pack)):
+        return None  # yesterday, of the first day
+    return Mention(
+        text=shorten(dated[:1].upper() + dated[1:] if sentence[:1].isupper() else dated, MAX_WHAT, "…"),
+        day=day,
+        time=time,
+        is_due=is_due,
+        persons=_persons(known, sentence),
+        proposed=known.proposes(sentence),
+        asks=asks,
+        moves=moved is not None,
+        is_short=_adds_little(known, dated, times, pack),
+        words=known.deed_words(dated) - _small_words(languages_of(sentence)[0]),
+        at=place,
+    )
+
+
+@cache
+def _small_words(code: str) -> frozenset[str]:
+    return frozenset(map(stem, function_words_of(code)))
+
+
+def _is_denied(known: Language, sentence: str, asks: bool) -> bool:
+    return not asks and (known.leaves_open(sentence) or (not find_times(sentence) and known.declines(sentence)))
+
+
+def _persons(known: Language, sentence: str) -> frozenset[Person]:
+    """Return whom a sentence is about; what it asks of others is theirs alone."""
+    asked, found = known.proposes(sentence), known.persons(sentence)
+    if not found and known.may_vow(sentence):
+        return frozenset({"I"})
+    if asked == "we" or asked == "I":
+        return found | {asked}
+    if asked == "you":
+        return found - {"I"} | {"you"}
+    return found
+
+
+def _is_deadline(text: str, time: Time, known: Language, pack: Pack) -> bool:
+    """Return whether something is due by an hour of a text."""
+    around = text[max(0, time.start - _BEFORE) : time.start], text[time.end : time.end + _BEHIND]
+    if pack.is_wide:
+        return known.is_deadline(around[1]) or any(map(text[time.start : time.end].endswith, pack.ways("up_to")))
+    words = [*around[0].split()[-3:], text[time.start : time.end]]
+    return any(known.is_deadline(" ".join(words[at:])) for at in range(len(words)))
+
+
+def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pack) -> bool:
+    """Return whether a sentence holds little more than assent and an hour."""
+    rest = sentence
+    for time in reversed(times):
+        rest = rest[: time.start] + rest[time.end :]
+    if pack.is_wide:
+        return sum(map(str.isalnum, rest)) <= _FEW_CHARACTERS
+    said = [word for word in rest.split() if any(map(str.isalpha, word)) and not known.accepts(word)]
+    return len(said) <= _FEW_WORDS
+
+
+@lru_cache(maxsize=32_768)
+def read_reply(text: str, minute: int, around: str = UNDETERMINED) -> Reply:
+    """Return what a line, said at game time `minute`, tells of what was said before it.
+
+    Args:
+        around: the language of the talk, for a line that shows none.
+    """
+    code = languages_of(text)[0]
+    known, pack = _known(around if code in SHOWS_NONE else code)
+    sentences = split_sentences(text)
+    refuses = accepts = offers = False
+    deed = question = ""
+    for sentence in sentences:
+        dated = shorten(anchor_days(sentence, minute, pack), MAX_WHAT, "…")
+        if sentence.endswith(QUESTIONS):
+            question = dated
+            continue
+        declines = known.declines(sentence)
+        if not (refuses or accepts):
+            refuses, accepts = declines, known.accepts(sentence) and not declines
+        if not (deed or declines) and known.proposes(sentence) in ("I", "we"):
+            offers = True
+            deed = "" if _adds_little(known, sentence, (), pack) else dated
+    ends = any(known.is_called_off(s) and known.moved_to(s, minute) is None for s in sentences)
+    joins = "we" in known.persons(sentences[0]) if sentences and not refuses else False
+    return Reply(refuses, ends, joins, accepts and offers, deed, question)
+
+
+def _known(code: str) -> tuple[Language, Pack]:
+    return language_called(code), pack_of(ENGLISH if code == UNDETERMINED else code)
+
+
+forget_with_packs(mentions_in.cache_clear)
+forget_with_packs(read_reply.cache_clear)
+forget_with_packs(_small_words.cache_clear)

@@ -1,0 +1,259 @@
+"""What is said in talk for a day or an hour, and what a plan takes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from cogitate.memory.clock import DAY, Clock
+from cogitate.memory.entry import Entry
+from cogitate.memory.profile import Profile
+from cogitate.tasks.heuristics.plans.said_times import SaidTimes, find_said, said_for_rounds
+from cogitate.tasks.heuristics.reading import TIMED
+from tests.unit.tasks.kind_cases import KLAUS, MARIA, message, stream_of
+from tests.unit.tasks.plan.plan_case import MORNING, made
+
+NAMES = {"agent:a": "Ada", "agent:b": "Bo", "agent:c": "Cy", "agent:d": "Dee"}
+EVENING = 18 * 60
+
+
+def _talk(*lines: tuple[str, str], at: int = EVENING, people: str = "ab") -> list[Entry]:
+    return [
+        Entry(
+            type="message",
+            text=f"{NAMES[f'agent:{who}']}: {text}",
+            minute=at + 5 * number,
+            number=number + 1,
+            subjects=tuple(f"agent:{one}" for one in people),
+        )
+        for number, (who, text) in enumerate(lines)
+    ]
+
+
+def _found(owner: str, entries: Sequence[Entry], start: int = DAY + 6 * 60) -> SaidTimes:
+    told = [entry for entry in TIMED.of(entries, f"agent:{owner}", NAMES) if entry is not None]
+    return find_said(f"agent:{owner}", entries, NAMES, (), told, (start, start // DAY * DAY + DAY))
+
+
+def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]:
+    found = _found(owner, _talk(*lines, people=people))
+    timed = [f"{item.minute % DAY // 60:02}:{item.minute % 60:02} {item.what}" for item in found.timed]
+    due = [f"before {item.minute % DAY // 60:02}:{item.minute % 60:02} {item.what}" for item in found.due]
+    return [*timed, *due, *(item.what for item in found.untimed)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "hers", "his"),
+    [
+        (
+            "I want to take the boat out tomorrow and look for Ramon.",
+            "We will. At seven at the pier.",
+            "07:00 I want to take the boat out on day 2 and look for Ramon – Bo: At seven at the pier",
+            "07:00 Ada: I want to take the boat out on day 2 and look for Ramon – At seven at the pier",
+        ),
+        (
+            "¿Me traes mañana el rol de la tripulación? Me falta el tuyo.",
+            "Te lo llevo por la mañana, antes de salir.",
+            "",
+            "Ada: ¿Me traes el día 2 el rol de la tripulación? – Te lo llevo por la mañana, antes de salir",
+        ),
+        (
+            "明日一緒に暗幕を買いに行かない？十時に駅前で。",
+            "いいよ、十時ね。",
+            "10:00 2日目一緒に暗幕を買いに行かない？十時に駅前で（Bo）",
+            "10:00 Ada：2日目一緒に暗幕を買いに行かない？十時に駅前で",
+        ),
+        (
+            "On se retrouve demain à 10 h pour les graines ?",
+            "Plutôt à 11 h, d'accord, les graines.",
+            "11:00 On se retrouve le jour 2 à 10 h pour les graines ? – Bo\xa0: Plutôt à 11 h, d'accord, les graines",
+            "11:00 Ada\xa0: On se retrouve le jour 2 à 10 h pour les graines ? – Plutôt à 11 h, d'accord, les graines",
+        ),
+        (
+            "Kannst du mir morgen beim Zaun helfen?",
+            "Ja, ich komme um zehn Uhr vorbei.",
+            "",
+            "10:00 Ada: Kannst du mir an Tag 2 beim Zaun helfen? – Ja, ich komme um zehn Uhr vorbei",
+        ),
+        (
+            "¿Llevas tú el caldo a la familia de Ramón?",
+            "Sí, lo llevo yo mañana al mediodía.",
+            "",
+            "12:00 Ada: ¿Llevas tú el caldo a la familia de Ramón? – Sí, lo llevo yo el día 2 al mediodía",
+        ),
+        (
+            "Rehearsal tomorrow at 6 pm?",
+            "Fine by me, I'll bring the lamps.",
+            "18:00 Rehearsal on day 2 at 6 pm? – Bo: Fine by me, I'll bring the lamps",
+            "18:00 Ada: Rehearsal on day 2 at 6 pm? – Fine by me, I'll bring the lamps",
+        ),
+        (
+            "Where is the survey?",
+            "You'll have it tomorrow at 8.",
+            "08:00 Where is the survey? – Bo: You'll have it on day 2 at 8",
+            "08:00 Ada: Where is the survey? – You'll have it on day 2 at 8",
+        ),
+        (
+            "Let's meet at the gate tomorrow at 9:00.",
+            "Make that 11:00 at the gate.",
+            "11:00 Let's meet at the gate on day 2 at 9:00 – Bo: Make that 11:00 at the gate",
+            "11:00 Ada: Let's meet at the gate on day 2 at 9:00 – Make that 11:00 at the gate",
+        ),
+        (
+            "Shall we go fishing tomorrow at 7?",
+            "With whom?",
+            "07:00 Shall we go fishing on day 2 at 7? (Bo)",
+            "07:00 Ada: Shall we go fishing on day 2 at 7?",
+        ),
+    ],
+)
+def test_what_is_said_for_a_time_is_told_with_its_exchange(first: str, second: str, hers: str, his: str) -> None:
+    lines = (("a", first), ("b", second))
+    assert _items("a", *lines) == [hers][: bool(hers)]
+    assert _items("b", *lines) == [his][: bool(his)]
+
+
+@pytest.mark.parametrize(
+    ("asks", "answers"),
+    [
+        ("Shall we go fishing tomorrow at 7?", "Sorry, I can't, I'm on shift."),
+        ("Would you help me with the roof tomorrow at 9 am?", "Let me think about it."),
+        ("¿Me ayudas mañana con el tejado a las nueve?", "Ya veremos, depende de mi padre."),
+        ("On répare le toit ensemble demain à 8 h ?", "Il faut que je réfléchisse."),
+        ("Wollen wir morgen um 18 Uhr kochen?", "Leider nicht, ich kann nicht kommen."),
+        ("Morgen um 9 Uhr fahren wir zusammen zum See.", "Leider kann ich nicht."),
+        ("明日の十時に掃除を手伝ってくれる？", "ちょっと考えさせて。"),
+        ("明天晚上七点一起吃饭好吗？", "不行，我来不了。"),
+        ("Mañana llueve.", "Gracias."),
+        ("I got up at 5 today.", "The baker opened at 6 yesterday."),
+    ],
+)
+def test_what_is_refused_past_or_about_nobody_is_not_planned(asks: str, answers: str) -> None:
+    for owner in "ab":
+        assert _items(owner, ("a", asks), ("b", answers)) == []
+
+
+@pytest.mark.parametrize("alone", ["I'll be at the dentist tomorrow at 4.", "Ich bin morgen um 16 Uhr beim Zahnarzt."])
+def test_what_another_does_alone_is_in_its_own_plan(alone: str) -> None:
+    assert len(_items("a", ("a", alone))) == 1
+    assert _items("b", ("a", alone)) == []
+
+
+def test_an_order_to_several_is_for_each_and_one_by_name_for_the_one_called() -> None:
+    both = ("a", "Tomorrow I need both of you on Norden from 7:00.")
+    assert _items("b", both, people="abc") == ["07:00 Ada: On day 2 I need both of you on Norden from 7:00"]
+    assert _items("c", both, people="abc") == _items("b", both, people="abc")
+    one = ("a", "Bo, you take the watch tomorrow at 22:00.")
+    assert _items("b", one, people="abc") == ["22:00 Ada: Bo, you take the watch on day 2 at 22:00"]
+    assert _items("c", one, people="abc") == []
+
+
+def test_who_refuses_in_a_larger_talk_is_left_out_alone() -> None:
+    lines = (("a", "We sing tomorrow at 20:00."), ("b", "I can't."))
+    assert _items("b", *lines, people="abc") == []
+    assert _items("c", *lines, people="abc") == ["20:00 Ada: We sing on day 2 at 20:00"]
+
+
+def test_what_is_said_of_somebody_who_is_not_there_is_not_planned() -> None:
+    assert _items("b", ("a", "Cy is holding a supper at the plaza tomorrow at 18:00.")) == []
+    assert len(_items("b", ("a", "Supper at the plaza tomorrow at 18:00."))) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "due"),
+    [
+        ("I want the fuel report on my desk by 5 tomorrow.", "before 17:00"),
+        ("You can keep the cart until noon tomorrow.", "before 12:00"),
+        ("Necesito tus cuentas mañana antes de las 14:00.", "before 14:00"),
+        ("明日の9時までに書類を出してください。", "before 09:00"),
+    ],
+)
+def test_a_deadline_is_before_its_hour(line: str, due: str) -> None:
+    (item,) = _items("b", ("a", line))
+    assert item.startswith(due)
+
+
+@pytest.mark.parametrize(
+    ("said", "off"),
+    [
+        ("明日二時に会議の準備をしましょう。", "すみません、会議の準備は中止です。"),
+        ("Wir spielen morgen um 20 Uhr Skat.", "Der Skat fällt aus, ich bin krank."),
+        ("We inspect the mill tomorrow at 10:00.", "The inspection of the mill has been moved to day 4."),
+    ],
+)
+def test_what_is_called_off_later_is_gone(said: str, off: str) -> None:
+    first, second = _talk(("a", said), ("a", off))
+    late = Entry(type="message", text=second.text, minute=second.minute + 60, number=2, subjects=second.subjects)
+    for owner in "ab":
+        assert len(_found(owner, [first]).timed) == 1
+        assert not _found(owner, [first, second]).timed
+        assert not _found(owner, [first, late]).timed
+
+
+def test_an_hour_without_a_day_is_of_the_day_of_the_talk_unless_the_talk_names_another() -> None:
+    morning, start = 5 * 60, 6 * 60
+    lines = (("a", "Hoy limpio el almacén."), ("b", "Vale. Me paso a las once y te ayudo."))
+    (item,) = _found("b", _talk(*lines, at=morning), start).timed
+    assert (item.minute, item.what) == (11 * 60, "Me paso a las once y te ayudo (Ada)")
+    asked = (("a", "Could you bring the balloons tomorrow?"), ("b", "Sure, I'll be there at 4 pm."))
+    assert not _found("b", _talk(*asked, at=morning), start).timed
+    assert len(_found("b", _talk(*asked, at=morning)).timed) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("I'll look in the laundry tomorrow.", "I'll look in the laundry on day 2"),
+        ("J'essaierai au ministère demain.", "J'essaierai au ministère le jour 2"),
+        ("Domani mi serve il latte.", "Il giorno 2 mi serve il latte"),
+    ],
+)
+def test_what_an_owner_says_of_itself_for_a_day_is_for_that_day_alone(text: str, said: str) -> None:
+    assert _items("a", ("a", text)) == [said]
+    assert _items("b", ("a", text)) == []
+    assert not _found("a", _talk(("a", text)), 2 * DAY + 360).untimed
+
+
+@pytest.mark.parametrize(
+    "text", ["It will rain tomorrow.", "I can't look tomorrow.", "Maybe I'll look tomorrow.", "I'll look soon."]
+)
+def test_weather_refusals_and_doubts_are_not_planned(text: str) -> None:
+    assert _items("a", ("a", text)) == []
+
+
+def test_a_plan_holds_the_two_said_last_for_the_day() -> None:
+    texts = ("I'll mend the gate tomorrow.", "I'll feed the goat tomorrow.", "I'll paint the door tomorrow.")
+    own = (message(text, 600 + 60 * at, speaker=KLAUS, hearer=MARIA) for at, text in enumerate(texts))
+    plan = made(stream_of(*own), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
+    assert [i.description for i in plan.items] == ["I'll feed the goat on day 2", "I'll paint the door on day 2"]
+
+
+def test_a_plan_is_not_crowded_by_what_concerns_nobody_in_particular() -> None:
+    trains = (message(f"A train leaves tomorrow at {hour}:00.", 600 + 60 * hour) for hour in range(7, 13))
+    plan = made(stream_of(*trains), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
+    assert [item.minute for item in plan.items] == [DAY + 660, DAY + 720]
+
+
+def test_where_time_is_told_by_rounds_what_anybody_says_of_a_round_ahead_is_for_it() -> None:
+    def said_at(number: int, *entries: Entry) -> list[str]:
+        with Clock(names="40 rounds").in_force():
+            names = {KLAUS: "Klaus Mueller", MARIA: "Maria Lopez"}
+            return said_for_rounds("Klaus Mueller", stream_of(*entries).live(), names, number)
+
+    meets = message("The council meets in round 14.", 8, speaker=MARIA, hearer=KLAUS)
+    moved = message("The meeting is moved from round 14 to round 17.", 12, speaker=MARIA, hearer=KLAUS)
+    soon = message("I will count the votes in the next round.", 12, speaker=KLAUS, hearer=MARIA)
+    assert said_at(10, meets) == said_at(14, meets) == ["Maria Lopez: The council meets in round 14"]
+    assert said_at(15, meets) == []
+    assert said_at(13, meets, moved) == ["Maria Lopez: The meeting is moved from round 14 to round 17"]
+    assert said_at(13, soon) == ["I will count the votes in the next round"]
+    assert said_at(14, soon) == said_at(10, message("Who meets in round 14?", 8, speaker=MARIA, hearer=KLAUS)) == []
+    spanish = message("El consejo vota en la ronda 14.", 8, speaker=MARIA, hearer=KLAUS)
+    assert said_at(10, spanish) == ["Maria Lopez: El consejo vota en la ronda 14"]
+    assert said_at(15, spanish) == []
+    french = message("Je m'en occupe au tour 14.", 8, speaker=MARIA, hearer=KLAUS)
+    mine = message("I will count the votes in round 14.", 8, speaker=MARIA, hearer=KLAUS)
+    assert said_at(10, french) == said_at(10, mine) == [], "theirs to do"
+    ours = message("We count the votes in round 14.", 8, speaker=MARIA, hearer=KLAUS)
+    assert said_at(10, ours) == ["Maria Lopez: We count the votes in round 14"]
