@@ -121,9 +121,11 @@ def with_quoted_days(text: str, minute: int) -> str:
     A day that is named right before a quotation is the one on which it was said.
     """
 
+    around = prevailing_language((text,))
+
     def dated(said: str, before: str) -> str:
-        named = days_named(before[-_LEAD:])
-        return anchor_days(said, named[-1] * DAY if named else minute)
+        named = days_named(before[-_LEAD:], pack_of(around))
+        return anchor_days(said, named[-1] * DAY if named else minute, around=around)
 
     return within_quotations(text, dated)
 

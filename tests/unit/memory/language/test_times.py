@@ -162,7 +162,10 @@ def test_an_hour_in_portuguese_has_its_mark() -> None:
     [
         ('Ada told Bo: "I come tomorrow at 8."', 'Ada told Bo: "I come on day 4 at 8."'),
         ('Ada told Bo on day 1: "I come tomorrow at 8."', 'Ada told Bo on day 1: "I come on day 2 at 8."'),
-        ("Ada a Bo (Giorno 1): «Vengo dopodomani alle otto.»", "Ada a Bo (Giorno 1): «Vengo il giorno 3 alle otto.»"),
+        (
+            "Ada zu Bo (Tag 1): „Ich bringe dir morgen die Säge.“",
+            "Ada zu Bo (Tag 1): „Ich bringe dir an Tag 2 die Säge.“",
+        ),
         ("Ada comes tomorrow.", "Ada comes tomorrow."),
     ],
 )
