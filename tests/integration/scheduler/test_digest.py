@@ -21,7 +21,7 @@ from tests.patience import LONGEST
 
 Eventually = Callable[..., None]
 
-UNDISTURBED = "5d80dadf1516c5490e131d11e3bdc067"  # of TOWN: whatever changes it changes what agents think
+UNDISTURBED = "fab8b6e36800d377e7c8fa45dde5fdc3"  # of TOWN: whatever changes it changes what agents think
 TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans, reflections, cuts and prunes of a day
 
 
