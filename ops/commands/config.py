@@ -71,9 +71,9 @@ def mask_secrets(name: str, value: object) -> object:
 
 def setting_origin(name: str, flags: set[str]) -> str:
     """Return the source of a setting."""
-    prefix = f"COGITATE_{name.upper()}"
+    variable_name = f"COGITATE_{name.upper()}"
     for variable in os.environ:
-        if variable.upper() == prefix or variable.upper().startswith(prefix + "__"):
+        if variable.upper() == variable_name or variable.upper().startswith(f"{variable_name}__"):
             return "flag" if name in flags else variable
     if name in flags:
         return "flag"

@@ -1,27 +1,33 @@
 """An insight without a model: what the last hours or days were about, with the entries that show it.
 
-It tells the sentences that are nearest to the centre of the period, and one typed finding: what became of a promise,
-what is coming, what was promised. What was said is quoted. It claims nothing that no entry says, and tells what the
-latest reflections told already only where nothing else of the period matters.
+It tells the sentences that are nearest to the centre of the period, what stands out by its importance, the outcome of
+what is grave, and one typed finding: what became of a promise, what is coming, what was promised. What was said is
+quoted. It claims nothing that no entry says, and tells what the latest reflections told already only where nothing else
+of the period matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
-from operator import itemgetter
+from math import inf, sqrt
+from operator import itemgetter, mul
+from statistics import fmean
 from typing import NamedTuple
 
-from cogitate.memory.entry import Entry, rating
+from cogitate.memory.entry import Entry, is_dialogue, rating
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of, phrases_of
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.port import language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.text import normal, stems
+from cogitate.memory.retrieval.terms import TERMS
 from cogitate.tasks.heuristics.closing import is_closed, is_past
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
+from cogitate.tasks.heuristics.pressing import IMPORTANT, are_of_one_matter
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.reading import TIMED, sentences_of
+from cogitate.tasks.heuristics.reading import BY_TIME, TIMED, sentences_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.themes import TRIVIAL, Part, Sentence, nearness, read, weights_of
 
@@ -31,6 +37,7 @@ NOTABLE = 4  # importance of what is told beside something else, where little wa
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
 FEWEST = 2  # words of what says something alone, without function words
+OUTSTANDING = 2  # standard deviations of importance above the mean of a period
 READ_AGAIN = 4  # reflections of which nothing is told again
 Over = Mapping[int, Collection[str]]  # sentences that are told no more, by the numbers of their entries
 
@@ -56,6 +63,8 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     ):
         over.setdefault(number, []).append(said)
     chosen = _central(recalled, least, over, fresh)
+    chosen += _outcomes(recalled, chosen, fresh)
+    chosen.sort(key=lambda finding: recalled.by_number[finding.evidence[0]].minute)
     for finding in typed_findings(recalled, promises):
         same = next((at for at, other in enumerate(chosen) if finding.text == other.text), None)
         if same is not None:
@@ -80,10 +89,10 @@ def is_quiet(text: str) -> bool:
 
 
 def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[Finding]:
-    """Return the sentences nearest to the centre of a period, in the order of time.
+    """Return the sentences nearest to the centre of a period, and the one that stands out by its importance.
 
-    What does not stand alone comes last. The others are notable, at least half as near as the first, and ask nothing.
-    What earlier entries say is no part of the period.
+    What does not stand alone comes last. The others are notable, at least half as near as the first, ask nothing, and
+    share at most half of their words with those before. What earlier entries say is no part of the period.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
@@ -91,19 +100,69 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
     earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
     weights = weights_of(sentences, recalled.repeats, earlier)
     near = [(not _stands(s.part), -nearness(s, weights), s.number, s) for s in sentences]
+    near.sort(key=itemgetter(0, 1, 2))
+    most = _outstanding(recalled.recent)
+    foremost = [one for one in near if one[-1].importance >= most][:1]
     chosen: list[Finding] = []
+    told: set[str] = set()
     half = 0.0
-    for _, negated, number, sentence in sorted(near, key=itemgetter(0, 1, 2)):
-        entry, said = recalled.by_number[number], sentence.part.text
+    for _, negated, number, sentence in (*near[:1], *foremost, *near):
+        entry, said, stems_said = recalled.by_number[number], sentence.part.text, sentence.part.stems
         if len(chosen) == MOST_CENTRAL:
             break
-        is_beside = -negated >= half and sentence.importance >= NOTABLE and not said.endswith(QUESTIONS)
-        if (chosen and not is_beside) or _is_over(recalled, entry, said):
+        is_near = -negated >= half or sentence.importance >= most
+        is_beside = is_near and sentence.importance >= NOTABLE and not said.endswith(QUESTIONS)
+        if (chosen and not (is_beside and 2 * len(stems_said - told) >= len(stems_said))) or _is_over(
+            recalled, entry, said
+        ):
             continue
-        if fresh(text := tell(recalled, entry, said), sentence.part.stems):
+        if fresh(text := tell(recalled, entry, said), stems_said):
             chosen.append(Finding(text, (number,)))
+            told |= stems_said
             half = half or -negated / 2
-    return sorted(chosen, key=lambda finding: recalled.by_number[finding.evidence[0]].minute)
+    return chosen
+
+
+def _outstanding(recent: Sequence[Entry]) -> float:
+    """Return the importance from which an entry stands out from a period: that of the gravest, or infinity."""
+    ratings = [rating(entry) for entry in recent]
+    most = max(ratings, default=0)
+    if most < IMPORTANT:
+        return inf
+    mean = fmean(ratings)
+    deviation = sqrt(fmean(map(mul, ratings, ratings)) - mean * mean)
+    return most if most >= mean + OUTSTANDING * deviation else inf
+
+
+def _outcomes(recalled: Recalled, chosen: Iterable[Finding], fresh: _Fresh) -> list[Finding]:
+    """Return the last observation of each matter told that is grave or trouble.
+
+    Two observations have one matter if they share a word that no other observation of the period has, names excepted.
+    """
+    seen = sorted((e for e in recalled.recent if not is_dialogue(e) and rating(e) >= NOTABLE), key=BY_TIME)
+    counts = Counter(term for entry in seen for term in TERMS.of(entry.text))
+
+    def is_outcome(entry: Entry, later: Entry) -> bool:
+        named = [name for name in recalled.names.values() if name in entry.text]
+        if BY_TIME(later) <= BY_TIME(entry):
+            return False
+        if are_of_one_matter(entry.text, later.text, named, is_loose=False):
+            return True
+        shared = TERMS.of(entry.text).keys() & TERMS.of(later.text).keys() - TERMS.of(" ".join(named)).keys()
+        return any(counts[term] == 2 for term in shared)
+
+    outcomes: list[Finding] = []
+    for number in [finding.evidence[0] for finding in chosen]:
+        entry = recalled.by_number[number]
+        if not is_dialogue(entry) and (rating(entry) >= IMPORTANT or tells_trouble(entry.text, recalled.language)):
+            end = next((e for e in reversed(seen) if is_outcome(entry, e)), None)
+            told = recalled.told_by_number[end.number].sentences[:1] if end is not None else ()
+            outcomes += [
+                Finding(text, (s.number,))
+                for s in told
+                if fresh(text := tell(recalled, recalled.by_number[s.number], s.part.text), s.part.stems)
+            ]
+    return outcomes
 
 
 def _tellable(recalled: Recalled, entry: Entry, over: Over) -> Iterable[Sentence]:

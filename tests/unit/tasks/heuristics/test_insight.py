@@ -135,6 +135,13 @@ def test_important_entries_precede_unimportant_ones() -> None:
     )
 
 
+def test_what_stands_out_is_told_beside_a_rumour_that_fills_the_day() -> None:
+    rumour = [message(f"The ferry sank near the mill in year {n}.", 600 + n, importance=4) for n in range(20)]
+    text = told(noticed(*rumour, observation("Wolves broke into the barn.", 700, importance=9)))
+    assert text.index("ferry") < text.index("Wolves")
+    assert text.count("ferry") == 1
+
+
 def test_what_several_say_is_told_once_and_an_event_beside_its_invitation() -> None:
     word = "A feast will be held at the mill today."
     heard = [message(word, 600, importance=6), message(word, 610, importance=6, speaker=KLAUS, hearer=ISABELLA)]
@@ -391,3 +398,21 @@ def test_what_is_told_stands_in_the_order_of_time() -> None:
     empty = observation("Not one dose is left in the ward.", 600, importance=7)
     back = observation("Bo came home with 25 doses of serum.", 700, importance=8)
     assert noticed(empty, back).text == "Not one dose is left in the ward. Bo came home with 25 doses of serum."
+
+
+@pytest.mark.parametrize(
+    ("language", "trouble", "outcome"),
+    [
+        ("en", "The count after the operation was one swab short.", "Bo found the swab under a bucket."),
+        ("en", "The pump in greenhouse B is leaking.", "Maria Lopez repaired the pump in greenhouse B."),
+        ("fr", "Le générateur s'est arrêté.", "Le générateur est reparti."),
+    ],
+)
+def test_trouble_is_told_with_its_outcome(language: str, trouble: str, outcome: str) -> None:
+    others = [observation(f"Trader {n} sold {n} goats.", 610 + n, importance=6) for n in range(3)]
+    seen = observation(trouble, 600, importance=8)
+    text = noticed(seen, *others, observation(outcome, 700, importance=NOTABLE), language=language).text
+    assert text.startswith(trouble)
+    assert text.endswith(outcome)
+    assert text.count("goats") == 1
+    assert trouble in noticed(seen, *others, language=language).text
