@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from cogitate.memory.language.hidden_characters import is_blank
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.language.word_count import count_words
 from cogitate.prompts.clock_times import clock_text
@@ -89,7 +90,7 @@ def _held_to(**keywords: int | str) -> Any:
 
 
 _first = BeforeValidator(lambda value: value[:MAX_ITEMS] if isinstance(value, list) else value)
-_filled = _unless(lambda text: not text, "must not be empty")
+_filled = _unless(is_blank, "must not be empty")
 _no_time = _unless(lambda text: _CLOCK.fullmatch(text.strip()), "{text!r} is a time: say what the character does")
 _phrase = (AfterValidator(_whole), AfterValidator(_unlabelled), _capped(MAX_PHRASE))
 Phrase = Annotated[str, *_phrase, _held_to(maxLength=HELD_PHRASE)]

@@ -24,6 +24,7 @@ class DayWords:
 
     def __init__(self, told: Mapping[str, str], day: str, not_after: Iterable[str], merged: Iterable[str]) -> None:
         self.told = {way.casefold(): tells for way, tells in told.items()}
+        self._words = {tells: way for way, tells in reversed([*told.items()])}  # the first of each meaning
         self._day = day
         self._not_after = not_after
         pairs = (way.partition("=") for way in merged)
@@ -80,6 +81,17 @@ class DayWords:
             if before.casefold().replace("’", "'") == word and told.casefold().startswith(beginning):
                 return _capital(both + told[len(beginning) :], before)
         return match[0][: match.start("day") - match.start()] + told
+
+    def by_today(self, match: re.Match[str], numbers: Mapping[str, int], today: int) -> str:
+        """Return a match of `pattern` with the word for today; "" if it means another day, or has no such word.
+
+        Args:
+            numbers: of the days that phrases name.
+        """
+        phrase = self.phrase_of(match["day"])
+        meant = next((f"{{{name}}}" for name, number in numbers.items() if number == today), "")
+        word = self._words.get(phrase.replace(meant, "{today}")) if meant and meant in phrase else None
+        return match[0][: match.start("day") - match.start()] + _capital(word, match["day"]) if word else ""
 
 
 def _capital(text: str, like: str) -> str:

@@ -21,6 +21,10 @@ _HOURS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"
 _PAST_HOUR = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
 _LATE = re.compile(r"\b(?:afternoon|evening|tonight)\b[^.!?;]{0,20}$", re.IGNORECASE)
 _TONIGHT = re.compile(r" (?:tonight|this evening)\b", re.IGNORECASE)
+_FOLLOWED = (  # what may follow an hour and cannot be counted: "at ten and", but not "at ten places"
+    r"(?=[.,;!?\"”](?![ ]?\d)|$"
+    r"|[ ](?:sharp|today|tonight|tomorrow|this|on|at|in|with|then|and|or|so|but|if|when|until|till|for|as)\b)"
+)
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
         (?P<h1>\d{1,2})(?:[:.](?P<m1>\d{2}))?\s*+(?:(?P<ap1>[ap])\.?m\b\.?\s*+)?(?:-|–|to|until|till)\s*+
@@ -31,16 +35,15 @@ _TIME = re.compile(
         | \b(?P<word>noon|midday|midnight)\b
         | \b(?:(?P<m6>half|(?:a[ ])?quarter|five|ten|twenty|twenty-five)[ ](?P<way>past|to)[ ](?P<h6>__HOUR__)\b
             |(?P<h7>__HOUR__)(?:[ ]o['’]?clock\b|(?=[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b))
-            |(?:(?<=\bat[ ])|(?<=\bby[ ])|(?<=\bbefore[ ])|(?<=\buntil[ ])|(?<=\btill[ ]))(?P<h8>__HOUR__)
-              (?=[.,;!"”]|$|[ ](?:sharp|today|tonight|tomorrow|this|on|at)\b)
-            |(?:(?<=\bat[ ])|(?<=\bby[ ])|(?<=\bbefore[ ])|(?<=\buntil[ ])|(?<=\btill[ ]))(?P<h9>\d{1,2})
-              (?=[.,;!?"”](?![ ]?\d)|$|[ ](?:sharp|today|tonight|tomorrow|this|on|at|in|with|then|and|or|so)\b))
+            |half[ ](?P<half>__HOUR__)__FOLLOWED__
+            |(?:(?<=\bat[ ])|(?<=\bby[ ])|(?<=\bbefore[ ])|(?<=\bfrom[ ])|(?<=\buntil[ ])|(?<=\btill[ ]))
+              (?P<h8>__HOUR__|\d{1,2})__FOLLOWED__)
           (?:[ ](?:in[ ]the|at)[ ](?P<part>morning|afternoon|evening|night)\b)?
-    )""".replace("__HOUR__", "|".join(_HOURS)),
+    )""".replace("__HOUR__", "|".join(_HOURS)).replace("__FOLLOWED__", _FOLLOWED),
     re.IGNORECASE | re.VERBOSE,
 )
 _MAY_NAME_TIME = re.compile(
-    r"\d|noon|mid| past | to |at |by |before |un?till? |clock|morning|evening|night", re.IGNORECASE
+    r"\d|noon|mid| past | to |half |at |by |before |from |un?till? |clock|morning|evening|night", re.IGNORECASE
 )  # stands in whatever `_TIME` finds
 _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about|to|through) )?"
@@ -100,7 +103,9 @@ def parse_clock(text: str) -> int | None:
     return int(bare[1]) * 60 if bare and int(bare[1]) < 24 else None
 
 
-def anchor_days(text: str, minute: int, pack: Pack | None = None, around: str = UNDETERMINED) -> str:
+def anchor_days(
+    text: str, minute: int, pack: Pack | None = None, around: str = UNDETERMINED, today: int | None = None
+) -> str:
     """Return `text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
 
     What is told again on a later day would otherwise mean another day. Days before the first stay as they are said, and
@@ -109,10 +114,11 @@ def anchor_days(text: str, minute: int, pack: Pack | None = None, around: str = 
     Args:
         pack: of the text's language, if that is known.
         around: the language of a text that tells none, or may be in this one.
+        today: the number of the day on which it is read, which becomes "today".
     """
     if not clock_in_force().counts_days:
         return text
-    return _anchored(text, day_number(minute), pack or pack_of(prevailing_language((text,), around)))
+    return _anchored(text, day_number(minute), pack or pack_of(prevailing_language((text,), around)), today)
 
 
 def with_quoted_days(text: str, minute: int) -> str:
@@ -131,9 +137,9 @@ def with_quoted_days(text: str, minute: int) -> str:
 
 
 @lru_cache(maxsize=32_768)  # a job shows the same lines in each prompt until one fits
-def _anchored(text: str, day: int, pack: Pack) -> str:
+def _anchored(text: str, day: int, pack: Pack, today: int | None) -> str:
     if pack.days.pattern is not None:
-        return _anchored_as_in(pack, pack.days.pattern, text, day)
+        return _anchored_as_in(pack, pack.days.pattern, text, day, today)
 
     def told(match: re.Match[str]) -> str:
         said = next(name for name in _AHEAD if match[name])
@@ -141,13 +147,16 @@ def _anchored(text: str, day: int, pack: Pack) -> str:
         if number < 1:
             return match[0]
         part = "evening" if said == "night" else (match["part"] or "").strip()
+        if number == today:
+            word = f"this {part}".replace("this night", "tonight") if part else "today"
+            return f"{match['until'] or ''}{word.capitalize() if match[0][0].isupper() else word}"
         return (match["until"] or "on ") + (f"the {part} of day {number}" if part else f"day {number}")
 
     return outside_quotations(text, lambda part: _RELATIVE.sub(told, part))
 
 
-def _anchored_as_in(pack: Pack, words: re.Pattern[str], text: str, day: int) -> str:
-    """Return a text with the words of a pack for days as what tells them by their number."""
+def _anchored_as_in(pack: Pack, words: re.Pattern[str], text: str, day: int, today: int | None) -> str:
+    """Return a text with the words of a pack for days as what tells them by their number, but today by its word."""
     numbers = {name: day + ahead for name, ahead in DAYS.items()}
 
     def told(match: re.Match[str]) -> str:
@@ -155,7 +164,7 @@ def _anchored_as_in(pack: Pack, words: re.Pattern[str], text: str, day: int) -> 
         is_number = pack.days.numbered is not None and pack.days.numbered.match(match.string, match.start("day"))
         if is_number or any(number < 1 and f"{{{name}}}" in way for name, number in numbers.items()):
             return match[0]
-        return pack.days.by_number(match, numbers)
+        return (pack.days.by_today(match, numbers, today) if today else "") or pack.days.by_number(match, numbers)
 
     anchored = outside_quotations(text, lambda part: words.sub(told, part))
     return anchored.replace("  ", " ") if "" in pack.days.told.values() else anchored
@@ -206,7 +215,7 @@ def _minute(match: re.Match[str]) -> int | None:
     part = match.groupdict()
     if part["word"]:
         return _WORDS[part["word"].lower()]
-    if word := part["h6"] or part["h7"] or part["h8"] or part["h9"]:
+    if word := part["h6"] or part["h7"] or part["half"] or part["h8"]:
         return _in_words(match, word.lower())
     hour = int(part["h1"] or part["h2"] or part["h3"] or part["h4"])
     minute = int(part["m1"] or part["m2"] or part["m3"] or 0)
@@ -237,8 +246,8 @@ def _in_words(match: re.Match[str], word: str) -> int | None:
     if late or (said == "night" and hour > 6) or (not said and hour <= 6):
         hour = hour % 12 + 12  # without a part, as of "3 o'clock", the afternoon is meant
     hour = hour % 24 if said != "morning" and not (said == "night" and word == "twelve") else hour % 12
-    away = _PAST_HOUR[match["m6"].lower().removeprefix("a ")] if match["m6"] else 0
-    return (hour * 60 + (away if match["way"] and match["way"].lower() == "past" else -away)) % DAY
+    away = 30 if match["half"] else _PAST_HOUR[match["m6"].lower().removeprefix("a ")] if match["m6"] else 0
+    return (hour * 60 + (-away if match["way"] and match["way"].lower() == "to" else away)) % DAY
 
 
 def _named(match: re.Match[str], pack: Pack) -> int | None:

@@ -24,13 +24,14 @@ from cogitate.tasks.heuristics.reading import FoundOnce
 _FEW_WORDS, _FEW_CHARACTERS = 2, 6  # beside an hour, in what adds nothing but it
 _BEFORE, _BEHIND = 16, 5  # characters around an hour in which a word makes it a deadline
 SHOWS_NONE = (UNDETERMINED, OTHER)  # languages of a text that shows none that is known
+_CLAUSES = re.compile(r"[,;，；、]\s*|\s[–—]\s")
 _LATER = 10 * DAY  # by which a text is read anew, so that days before the first are told by a number
 
 
 class Mention(NamedTuple):
     """A sentence of a line that names a day or an hour which is not over."""
 
-    text: str  # with its day as a number
+    text: str
     day: int | None
     time: int | None  # minutes after midnight
     is_due: bool  # up to that hour rather than at it
@@ -97,16 +98,15 @@ def _calls(text: str, name: str) -> bool:
 
 
 @lru_cache(maxsize=32_768)  # both who talk remember the same
-def mentions_in(text: str, minute: int, clock: Clock, around: str = UNDETERMINED) -> tuple[Mention, ...]:
+def mentions_in(text: str, minute: int, clock: Clock, language: str = "") -> tuple[Mention, ...]:
     """Return the sentences of a line, said at game time `minute`, that name a day or an hour to come.
 
     Args:
-        around: the language of the talk, for a line that shows none.
+        language: in which the line is read; "": its own.
     """
     if not clock.counts_days:
         return ()
-    code = languages_of(text)[0]
-    known, pack = _known(around if code in SHOWS_NONE else code)
+    known, pack = _known(language or languages_of(text)[0])
     if not (find_times(text, pack) or _names_day(text, pack)):
         return ()
     found = (_mention(s, at, minute, known, pack) for at, s in enumerate(split_sentences(text)))
@@ -127,7 +127,7 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
     moved, asks = known.moved_to(sentence, minute), sentence.endswith(QUESTIONS)
     if not (days or times) or (moved is None and known.is_called_off(sentence)):
         return None
-    if moved is None and _is_denied(known, sentence, asks):
+    if moved is None and not asks and _is_denied(known, sentence, minute, pack):
         return None
     day, time, is_due = days[-1] if days else None, None, False
     if moved is not None:
@@ -142,7 +142,7 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
     if day is None and any(one < today + 10 for one in days_named(anchor_days(sentence, minute + _LATER, pack), pack)):
         return None  # yesterday, of the first day
     return Mention(
-        text=shorten(dated[:1].upper() + dated[1:] if sentence[:1].isupper() else dated, MAX_WHAT, "…"),
+        text=shorten(sentence, MAX_WHAT, "…"),
         day=day,
         time=time,
         is_due=is_due,
@@ -161,8 +161,18 @@ def _small_words(code: str) -> frozenset[str]:
     return frozenset(map(stem, function_words_of(code)))
 
 
-def _is_denied(known: Language, sentence: str, asks: bool) -> bool:
-    return not asks and (known.leaves_open(sentence) or (not find_times(sentence) and known.declines(sentence)))
+def _is_denied(known: Language, sentence: str, minute: int, pack: Pack) -> bool:
+    """Return whether the clause that names the day or hour denies it, or leaves it open.
+
+    "I can't, I'm at the dentist till 11" names an hour that holds. A clause of little more than a time takes the whole.
+    """
+    dated = [anchor_days(clause, minute, pack) for clause in _CLAUSES.split(sentence)]
+    timed = [c for c in dated if not _adds_little(known, c, find_times(c, pack), pack)]
+    timed = [c for c in timed if find_times(c, pack) or days_named(c, pack)]
+    return any(
+        known.leaves_open(clause) or (not find_times(sentence) and known.declines(clause))
+        for clause in timed or [sentence]
+    )
 
 
 def _persons(known: Language, sentence: str) -> frozenset[Person]:
@@ -198,28 +208,27 @@ def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pa
 
 
 @lru_cache(maxsize=32_768)
-def read_reply(text: str, minute: int, around: str = UNDETERMINED) -> Reply:
+def read_reply(text: str, minute: int, language: str) -> Reply:
     """Return what a line, said at game time `minute`, tells of what was said before it.
 
     Args:
-        around: the language of the talk, for a line that shows none.
+        language: in which the line is read.
     """
-    code = languages_of(text)[0]
-    known, pack = _known(around if code in SHOWS_NONE else code)
+    known, pack = _known(language)
     sentences = split_sentences(text)
     refuses = accepts = offers = False
     deed = question = ""
     for sentence in sentences:
-        dated = shorten(anchor_days(sentence, minute, pack), MAX_WHAT, "…")
+        quoted = shorten(sentence, MAX_WHAT, "…")
         if sentence.endswith(QUESTIONS):
-            question = dated
+            question = quoted
             continue
         declines = known.declines(sentence)
         if not (refuses or accepts):
             refuses, accepts = declines, known.accepts(sentence) and not declines
         if not (deed or declines) and known.proposes(sentence) in ("I", "we"):
             offers = True
-            deed = "" if _adds_little(known, sentence, (), pack) else dated
+            deed = "" if _adds_little(known, sentence, (), pack) else quoted
     ends = any(known.is_called_off(s) and known.moved_to(s, minute) is None for s in sentences)
     joins = "we" in known.persons(sentences[0]) if sentences and not refuses else False
     return Reply(refuses, ends, joins, accepts and offers, deed, question)

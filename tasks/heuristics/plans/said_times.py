@@ -14,12 +14,12 @@ from typing import NamedTuple
 from cogitate.memory.appointments import Appointment, calls_off, standing
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue
-from cogitate.memory.language.languages import UNDETERMINED, languages_of
+from cogitate.memory.language.languages import languages_of, prevailing_language
 from cogitate.memory.language.packs import forget_with_packs, pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, joined, split_sentences
-from cogitate.memory.language.times import is_over, rounds_named
+from cogitate.memory.language.times import anchor_days, is_over, rounds_named
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import GAP, parse_line, resolve_name
@@ -54,6 +54,7 @@ class _Item:
     of: Mention  # which told its hour
     words: frozenset[str]
     is_heard: bool  # it is about nobody in particular
+    language: str  # of the talk
 
     @property
     def last(self) -> Line:
@@ -175,8 +176,7 @@ class _Talk:
     """What the lines of a talk come to: its `items`."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
-        codes = (languages_of(line.text)[0] for line in lines)
-        self._language = next((code for code in codes if code not in SHOWS_NONE), UNDETERMINED)
+        self._language = prevailing_language(line.text for line in lines)
         self.items: list[_Item] = []
         self._since = 0  # number of the first line to which the present one may reply
         self._day: int | None = None  # that was named last, and the line
@@ -203,11 +203,13 @@ class _Talk:
             replied[-1].add(line, reply.deed)
 
     def _reply(self, line: Line) -> Reply:
-        shows_none = languages_of(line.text)[0] in SHOWS_NONE
-        return read_reply(line.text, line.minute, self._language if shows_none else UNDETERMINED)
+        own = prevailing_language((line.text,), self._language)
+        return read_reply(line.text, line.minute, self._language if own in SHOWS_NONE else own)
 
     def _mentions(self, line: Line) -> Sequence[Mention]:
-        return line.mentions or mentions_in(line.text, line.minute, clock_in_force(), self._language)
+        if line.mentions or languages_of(line.text)[0] == self._language:
+            return line.mentions
+        return mentions_in(line.text, line.minute, clock_in_force(), self._language)
 
     def _refuse(self, line: Line, replied: Sequence[_Item]) -> list[_Item]:
         """Return what a line refuses, which is off for both if two talk, and else for who refuses."""
@@ -261,7 +263,8 @@ class _Talk:
         if day is None or not doers:
             return None
         parts = [*parts, (line, mention.text)]
-        return _Item(doers, parts, day, mention, mention.words, not mention.persons and not line.called)
+        is_heard = not mention.persons and not line.called
+        return _Item(doers, parts, day, mention, mention.words, is_heard, self._language)
 
     def _day_of(self, line: Line, mention: Mention) -> int | None:
         """Return the day of a sentence: the one that it or the talk names, or else that of the talk."""
@@ -318,10 +321,12 @@ def _doers(line: Line, mention: Mention, is_answer: bool) -> set[str]:
 
 @lru_cache(maxsize=32_768)
 def _told(item: _Item, me: str) -> str:
-    """Return an item of a plan: each part with who says it, or else to whom it was said."""
-    pack = pack_of(languages_of("\n".join(text for _, text in item.parts))[0])
+    """Return an item of a plan as of its day: each part with who says it, or else to whom it was said."""
+    shows_none = item.language in SHOWS_NONE
+    pack = pack_of(languages_of("\n".join(text for _, text in item.parts))[0] if shows_none else item.language)
     who = ["" if line.speaker == me else line.speaker for line, _ in item.parts]
-    said = (pack.labelled(one, text.rstrip(_ENDS)) for one, (_, text) in zip(who, item.parts, strict=True))
+    quoted = (anchor_days(text, line.minute, pack, today=item.day + 1).rstrip(_ENDS) for line, text in item.parts)
+    said = (pack.labelled(one, text) for one, text in zip(who, quoted, strict=True))
     text = shorten(("——" if pack.is_wide else " – ").join(said), _LONGEST, "…")
     others = [name for name in item.last.people if name != me and name in item.doers]
     return text if any(who) or len(others) > _MOST_NAMED else pack.bracketed(text, pack.named(others))

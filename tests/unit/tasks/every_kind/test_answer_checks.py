@@ -104,6 +104,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("rate", rated("great"), "must be a number from 1 to 10"),
     ("rate", {"ratings": []}, "none of 0 ratings"),
     ("summarise", {"summary": " \x00"}, "must not be empty"),
+    ("summarise", {"summary": "\u0f71"}, "must not be empty"),
     ("integrate", {"summary": ["a list"]}, "valid string"),
     ("recount", {"summary": None}, "valid string"),
 ]

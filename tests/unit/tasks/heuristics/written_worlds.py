@@ -20,6 +20,7 @@ class WrittenWorld(NamedTuple):
     courtesy: str
     day: str  # what stands for "tomorrow" when it is told later
     tomorrow: str  # what must not be told then
+    today: str  # what stands for it on that day
 
 
 WRITTEN_WORLDS = {
@@ -34,6 +35,7 @@ WRITTEN_WORLDS = {
         "谢谢你！",
         "第2天",
         "明天",
+        "今天",
     ),
     "ja": WrittenWorld(
         Profile(name="佐藤花子", occupation="パン職人", home="home", work="bakery"),
@@ -46,6 +48,7 @@ WRITTEN_WORLDS = {
         "ありがとう！",
         "2日目",
         "明日",
+        "今日",
     ),
     "es": WrittenWorld(
         Profile(name="Lucía Ramos", occupation="panadera", home="home", work="bakery"),
@@ -58,6 +61,7 @@ WRITTEN_WORLDS = {
         "¡Muchas gracias!",
         "día 2",
         "mañana",
+        "hoy",
     ),
     "fr": WrittenWorld(
         Profile(name="Claire Moreau", occupation="boulangère", home="home", work="bakery"),
@@ -70,6 +74,7 @@ WRITTEN_WORLDS = {
         "Merci beaucoup !",
         "jour 2",
         "demain",
+        "aujourd'hui",
     ),
     "de": WrittenWorld(
         Profile(name="Anke Müller", occupation="Bäckerin", home="home", work="bakery"),
@@ -82,6 +87,7 @@ WRITTEN_WORLDS = {
         "Vielen Dank!",
         "Tag 2",
         "morgen",
+        "heute",
     ),
     "pt": WrittenWorld(
         Profile(name="Helena Costa", occupation="padeira", home="home", work="bakery"),
@@ -94,6 +100,7 @@ WRITTEN_WORLDS = {
         "Muito obrigada!",
         "dia 2",
         "amanhã",
+        "hoje",
     ),
     "ru": WrittenWorld(
         Profile(name="Анна Петрова", occupation="пекарь", home="home", work="bakery"),
@@ -106,6 +113,7 @@ WRITTEN_WORLDS = {
         "Большое спасибо!",
         "день 2",
         "завтра",
+        "сегодня",
     ),
     "ar": WrittenWorld(
         Profile(name="مريم", occupation="خبازة", home="home", work="bakery"),
@@ -118,6 +126,7 @@ WRITTEN_WORLDS = {
         "شكرا جزيلا!",
         "اليوم 2",
         "غدا",
+        "اليوم",
     ),
     "ko": WrittenWorld(
         Profile(name="김하나", occupation="제빵사", home="home", work="bakery"),
@@ -130,5 +139,6 @@ WRITTEN_WORLDS = {
         "정말 고마워요!",
         "2일째",
         "내일",
+        "오늘",
     ),
 }

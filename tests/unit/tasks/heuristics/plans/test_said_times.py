@@ -49,62 +49,63 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
         (
             "I want to take the boat out tomorrow and look for Ramon.",
             "We will. At seven at the pier.",
-            "07:00 I want to take the boat out on day 2 and look for Ramon – Bo: At seven at the pier",
-            "07:00 Ada: I want to take the boat out on day 2 and look for Ramon – At seven at the pier",
+            "07:00 I want to take the boat out today and look for Ramon – Bo: At seven at the pier",
+            "07:00 Ada: I want to take the boat out today and look for Ramon – At seven at the pier",
         ),
         (
             "¿Me traes mañana el rol de la tripulación? Me falta el tuyo.",
             "Te lo llevo por la mañana, antes de salir.",
             "",
-            "Ada: ¿Me traes el día 2 el rol de la tripulación? – Te lo llevo por la mañana, antes de salir",
+            "Ada: ¿Me traes hoy el rol de la tripulación? – Te lo llevo por la mañana, antes de salir",
         ),
         (
             "明日一緒に暗幕を買いに行かない？十時に駅前で。",
             "いいよ、十時ね。",
-            "10:00 2日目一緒に暗幕を買いに行かない？十時に駅前で（Bo）",
-            "10:00 Ada：2日目一緒に暗幕を買いに行かない？十時に駅前で",
+            "10:00 今日一緒に暗幕を買いに行かない？十時に駅前で（Bo）",
+            "10:00 Ada：今日一緒に暗幕を買いに行かない？十時に駅前で",
         ),
         (
             "On se retrouve demain à 10 h pour les graines ?",
             "Plutôt à 11 h, d'accord, les graines.",
-            "11:00 On se retrouve le jour 2 à 10 h pour les graines ? – Bo\xa0: Plutôt à 11 h, d'accord, les graines",
-            "11:00 Ada\xa0: On se retrouve le jour 2 à 10 h pour les graines ? – Plutôt à 11 h, d'accord, les graines",
+            "11:00 On se retrouve aujourd'hui à 10 h pour les graines ? – Bo\xa0: Plutôt à 11 h, d'accord, les graines",
+            "11:00 Ada\xa0: On se retrouve aujourd'hui à 10 h pour les graines ?"
+            " – Plutôt à 11 h, d'accord, les graines",
         ),
         (
             "Kannst du mir morgen beim Zaun helfen?",
             "Ja, ich komme um zehn Uhr vorbei.",
             "",
-            "10:00 Ada: Kannst du mir an Tag 2 beim Zaun helfen? – Ja, ich komme um zehn Uhr vorbei",
+            "10:00 Ada: Kannst du mir heute beim Zaun helfen? – Ja, ich komme um zehn Uhr vorbei",
         ),
         (
             "¿Llevas tú el caldo a la familia de Ramón?",
             "Sí, lo llevo yo mañana al mediodía.",
             "",
-            "12:00 Ada: ¿Llevas tú el caldo a la familia de Ramón? – Sí, lo llevo yo el día 2 al mediodía",
+            "12:00 Ada: ¿Llevas tú el caldo a la familia de Ramón? – Sí, lo llevo yo hoy al mediodía",
         ),
         (
             "Rehearsal tomorrow at 6 pm?",
             "Fine by me, I'll bring the lamps.",
-            "18:00 Rehearsal on day 2 at 6 pm? – Bo: Fine by me, I'll bring the lamps",
-            "18:00 Ada: Rehearsal on day 2 at 6 pm? – Fine by me, I'll bring the lamps",
+            "18:00 Rehearsal today at 6 pm? – Bo: Fine by me, I'll bring the lamps",
+            "18:00 Ada: Rehearsal today at 6 pm? – Fine by me, I'll bring the lamps",
         ),
         (
             "Where is the survey?",
             "You'll have it tomorrow at 8.",
-            "08:00 Where is the survey? – Bo: You'll have it on day 2 at 8",
-            "08:00 Ada: Where is the survey? – You'll have it on day 2 at 8",
+            "08:00 Where is the survey? – Bo: You'll have it today at 8",
+            "08:00 Ada: Where is the survey? – You'll have it today at 8",
         ),
         (
             "Let's meet at the gate tomorrow at 9:00.",
             "Make that 11:00 at the gate.",
-            "11:00 Let's meet at the gate on day 2 at 9:00 – Bo: Make that 11:00 at the gate",
-            "11:00 Ada: Let's meet at the gate on day 2 at 9:00 – Make that 11:00 at the gate",
+            "11:00 Let's meet at the gate today at 9:00 – Bo: Make that 11:00 at the gate",
+            "11:00 Ada: Let's meet at the gate today at 9:00 – Make that 11:00 at the gate",
         ),
         (
             "Shall we go fishing tomorrow at 7?",
             "With whom?",
-            "07:00 Shall we go fishing on day 2 at 7? (Bo)",
-            "07:00 Ada: Shall we go fishing on day 2 at 7?",
+            "07:00 Shall we go fishing today at 7? (Bo)",
+            "07:00 Ada: Shall we go fishing today at 7?",
         ),
     ],
 )
@@ -142,17 +143,17 @@ def test_what_another_does_alone_is_in_its_own_plan(alone: str) -> None:
 
 def test_an_order_to_several_is_for_each_and_one_by_name_for_the_one_called() -> None:
     both = ("a", "Tomorrow I need both of you on Norden from 7:00.")
-    assert _items("b", both, people="abc") == ["07:00 Ada: On day 2 I need both of you on Norden from 7:00"]
+    assert _items("b", both, people="abc") == ["07:00 Ada: Today I need both of you on Norden from 7:00"]
     assert _items("c", both, people="abc") == _items("b", both, people="abc")
     one = ("a", "Bo, you take the watch tomorrow at 22:00.")
-    assert _items("b", one, people="abc") == ["22:00 Ada: Bo, you take the watch on day 2 at 22:00"]
+    assert _items("b", one, people="abc") == ["22:00 Ada: Bo, you take the watch today at 22:00"]
     assert _items("c", one, people="abc") == []
 
 
 def test_who_refuses_in_a_larger_talk_is_left_out_alone() -> None:
     lines = (("a", "We sing tomorrow at 20:00."), ("b", "I can't."))
     assert _items("b", *lines, people="abc") == []
-    assert _items("c", *lines, people="abc") == ["20:00 Ada: We sing on day 2 at 20:00"]
+    assert _items("c", *lines, people="abc") == ["20:00 Ada: We sing today at 20:00"]
 
 
 def test_what_is_said_of_somebody_who_is_not_there_is_not_planned() -> None:
@@ -204,9 +205,9 @@ def test_an_hour_without_a_day_is_of_the_day_of_the_talk_unless_the_talk_names_a
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("I'll look in the laundry tomorrow.", "I'll look in the laundry on day 2"),
-        ("J'essaierai au ministère demain.", "J'essaierai au ministère le jour 2"),
-        ("Domani mi serve il latte.", "Il giorno 2 mi serve il latte"),
+        ("I'll look in the laundry tomorrow.", "I'll look in the laundry today"),
+        ("J'essaierai au ministère demain.", "J'essaierai au ministère aujourd'hui"),
+        ("Domani mi serve il latte.", "Oggi mi serve il latte"),
     ],
 )
 def test_what_an_owner_says_of_itself_for_a_day_is_for_that_day_alone(text: str, said: str) -> None:
@@ -226,7 +227,7 @@ def test_a_plan_holds_the_two_said_last_for_the_day() -> None:
     texts = ("I'll mend the gate tomorrow.", "I'll feed the goat tomorrow.", "I'll paint the door tomorrow.")
     own = (message(text, 600 + 60 * at, speaker=KLAUS, hearer=MARIA) for at, text in enumerate(texts))
     plan = made(stream_of(*own), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
-    assert [i.description for i in plan.items] == ["I'll feed the goat on day 2", "I'll paint the door on day 2"]
+    assert [i.description for i in plan.items] == ["I'll feed the goat today", "I'll paint the door today"]
 
 
 def test_a_plan_is_not_crowded_by_what_concerns_nobody_in_particular() -> None:
