@@ -13,7 +13,7 @@ from bench.readability.made import Made
 from cogitate.memory.language.english.grammar import has_verb
 from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import BASE_FORMS, FUNCTION_WORDS
-from cogitate.memory.language.times import find_times
+from cogitate.memory.language.times import find_times, with_quoted_days
 
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|«[^»]*»")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -110,7 +110,9 @@ def _dangling(sentence: Sentence) -> bool:
 
 def _past_as_coming(sentence: Sentence) -> bool:
     """Return whether the text describes a past moment as a future one."""
-    told = sentence.text if sentence.of.type == "reflection" else sentence.bare  # a reflection's quotes count too
+    # A reflection's quotes count too: their words for days are those of the day on which they were said.
+    is_reflection = sentence.of.type == "reflection"
+    told = with_quoted_days(sentence.text, sentence.of.minute) if is_reflection else sentence.bare
     days = [int(day) for day in _DAY.findall(told)]
     if not days or not _COMING.search(told):
         return False

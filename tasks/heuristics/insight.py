@@ -92,7 +92,7 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
     """Return the sentences nearest to the centre of a period, and the one that stands out by its importance.
 
     What does not stand alone comes last. The others are notable, at least half as near as the first, ask nothing, and
-    share at most half of their words with those before. What earlier entries say is no part of the period.
+    share at most two thirds of their words with those before. What earlier entries say is no part of the period.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
@@ -107,18 +107,17 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
     told: set[str] = set()
     half = 0.0
     for _, negated, number, sentence in (*near[:1], *foremost, *near):
-        entry, said, stems_said = recalled.by_number[number], sentence.part.text, sentence.part.stems
+        entry, said, words = recalled.by_number[number], sentence.part.text, sentence.part.stems
         if len(chosen) == MOST_CENTRAL:
             break
         is_near = -negated >= half or sentence.importance >= most
-        is_beside = is_near and sentence.importance >= NOTABLE and not said.endswith(QUESTIONS)
-        if (chosen and not (is_beside and 2 * len(stems_said - told) >= len(stems_said))) or _is_over(
-            recalled, entry, said
-        ):
+        is_new = 3 * len(words - told) >= len(words)
+        is_notable = sentence.importance >= NOTABLE and not said.endswith(QUESTIONS)
+        if (chosen and not (is_near and is_new and is_notable)) or _is_over(recalled, entry, said):
             continue
-        if fresh(text := tell(recalled, entry, said), stems_said):
+        if fresh(text := tell(recalled, entry, said), words):
             chosen.append(Finding(text, (number,)))
-            told |= stems_said
+            told |= words
             half = half or -negated / 2
     return chosen
 

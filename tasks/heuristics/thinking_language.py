@@ -27,7 +27,7 @@ def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
 
 def thinking_language(case: Case) -> str:
     """Return the ISO 639 code of the language in which the owner of a job thinks; English where nothing tells."""
-    found = _of_case(case)
+    found = _known(case.job.key.owner, case.profile, case.entries, case.world)
     return ENGLISH if found == UNDETERMINED else found
 
 
@@ -36,7 +36,9 @@ def quoting_language(case: Case) -> str:
 
     It is that in which it thinks, or else that of all its entries, which the request of a job that reads few tells.
     """
-    return case.job.param("language", "") or _or_heard(_of_case(case), case.entries)
+    if told := case.job.param("language", ""):
+        return told
+    return language_of_owner(case.job.key.owner, case.profile, case.entries, case.world)
 
 
 def language_params(moment: Moment) -> dict[str, str]:
@@ -55,10 +57,6 @@ def _or_heard(language: str, entries: Iterable[Entry]) -> str:
     return prevailing_language(entry.text for entry in entries) if language == UNDETERMINED else language
 
 
-def _of_case(case: Case) -> str:
-    return _known(case.job.key.owner, case.profile, case.entries, case.world)
-
-
 def _known(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts) -> str:
     """Return the language that an owner's texts show; undetermined where they show none.
 
@@ -72,7 +70,8 @@ def _known(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldF
         return declared
     names, around = world.names, world.spoken or ""
     said = _stated(profile)
-    stated_in = languages_of(said) if said else (_language_of_name(profile.name),)
+    named_in = UNDETERMINED if _LATIN_NAME.search(profile.name) else languages_of(profile.name)[0]  # many share Latin
+    stated_in = languages_of(said) if said else (named_in,)
     found = stated_in[0]
     if len(stated_in) == 1 and found not in (UNDETERMINED, OTHER, _HAN):
         return found
@@ -91,8 +90,3 @@ def _stated(profile: Profile) -> str:
     routine = routine_text(profile.routine)
     stated = (profile.background, profile.currently, routine, profile.occupation, *profile.traits)
     return " ".join(text for text in stated if text)
-
-
-def _language_of_name(name: str) -> str:
-    """Return the language of a name by its script; undetermined in Latin letters, which many languages share."""
-    return UNDETERMINED if _LATIN_NAME.search(name) else languages_of(name)[0]

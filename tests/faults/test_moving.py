@@ -23,7 +23,7 @@ from tests.faults.attacked import AGENTS, MORNING, RUN, live, proven, settings_o
 from tests.patience import LONGEST
 from tests.redis_cluster import Cluster
 
-STEPS = ["_say", "_copy", "_compare", "_arrive", "_remove", "_clear"]
+STEPS = ["_set_mark", "_copy", "_compare", "_arrive", "_remove", "_clear"]
 #: `cogitate`, which is killed when a function of the move has returned, so that the step has happened.
 DYING = """
 import os, signal, sys

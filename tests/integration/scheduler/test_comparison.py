@@ -318,7 +318,7 @@ def test_a_window_counts_what_only_one_run_has_and_shows_the_evidence(tmp_path: 
     assert (windows[0].only_a, windows[0].only_b, windows[0].share) == (1, 1, 1.0)
     (one,), (other,) = windows[1].a, windows[1].b
     assert (one.type, other.type) == ("reflection", "reflection")
-    assert set(one.evidence) - set(other.evidence) == {"A cart passes door 20."}
+    assert set(other.evidence) - set(one.evidence) == {"A wolf passes."}
 
 
 def test_the_page_escapes_what_agents_say(tmp_path: Path) -> None:

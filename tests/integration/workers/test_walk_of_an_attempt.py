@@ -43,8 +43,9 @@ def walk() -> list[str]:
 
 
 def module_of(code: CodeType) -> str:
-    """Return the file of a function within the product; "" for all others."""
-    return code.co_filename.removeprefix(PACKAGE) if code.co_filename.startswith(PACKAGE) else ""
+    """Return the file of a function within the product; "" for all others, such as the server in memory."""
+    module = code.co_filename.removeprefix(PACKAGE)
+    return "" if module in (code.co_filename, "hosting/compiled_scripts.py") else module
 
 
 @contextmanager
