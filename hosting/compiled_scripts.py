@@ -1,7 +1,7 @@
-"""Lua of a Redis in memory that compiles each script once.
+"""A Lua runtime for the in-memory Redis that compiles each script once.
 
-fakeredis compiles a script at every call, lists all globals of Lua at each of its commands, and collects Lua's garbage
-after it: half the time of a run in memory. Nothing of that is needed for scripts that never change.
+fakeredis compiles a script at every call, lists all Lua globals at each command, and then collects Lua's garbage. That
+takes half the time of an in-memory run, and scripts that never change need none of it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _replacing = Lock()
 
 
 class CompilingOnce(Lua):  # type: ignore[misc]
-    """A Lua that compiles each program when it is first executed, and lists its globals when their number changes."""
+    """A Lua runtime that compiles each program once, and lists its globals only if their number changes."""
 
-    def __init__(self, **_: Any) -> None:  # they are read before, as the object is made
+    def __init__(self, **_: Any) -> None:  # `LuaRuntime.__new__` reads the arguments
         self._programs: dict[Any, Callable[..., Any]] = {}
         self._globals: dict[Any, None] = {}
 
     def execute(self, program: Any, *arguments: Any) -> Any:
-        """Run a program, but for fakeredis' request for a collection after each script: Lua collects when it must."""
+        """Run a program; ignore fakeredis' request to collect garbage after each script: Lua does so by itself."""
         if program == COLLECT:
             return None
         if program not in self._programs:
@@ -42,14 +42,14 @@ class CompilingOnce(Lua):  # type: ignore[misc]
         return self._globals
 
     def release(self) -> None:
-        """Drop the functions by which Lua refers to its server: Python's collector does not see that circle."""
+        """Drop Lua's references to its server: Python's garbage collector cannot see that cycle."""
         self._programs.clear()
         super().execute(f"redis, cjson = nil {COLLECT}")
 
 
 def compile_once(client: Redis) -> None:
-    """Give the server of this client such a Lua, before its first script."""
-    with _replacing:  # fakeredis takes no Lua from its caller
+    """Give this client's server a `CompilingOnce`; call this before its first script."""
+    with _replacing:  # fakeredis has no parameter for its runtime
         usual, _lua.LuaRuntime = _lua.LuaRuntime, CompilingOnce
         try:
             client.eval("return 0", 0)

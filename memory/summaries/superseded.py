@@ -1,4 +1,4 @@
-"""What later sentences supersede: what was announced and then called off, moved, or over when it came up again."""
+"""Announcements that a later sentence supersedes: it cancels or moves them, or mentions them when they are over."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class _Announced(NamedTuple):
 def superseded(told: Iterable[Told]) -> set[int]:
     """Return the indexes of announcements that a sentence of a later line supersedes.
 
-    One that calls something off supersedes those with which it shares most words; one about the same deed supersedes
-    what it dates otherwise, and what is over when it is said.
+    A sentence that calls something off supersedes the announcements with which it shares the most words. A sentence
+    about the same deed supersedes an announcement with another date, or one whose time has passed.
     """
     ahead: list[_Announced] = []
     found: set[int] = set()
@@ -56,7 +56,7 @@ def superseded(told: Iterable[Told]) -> set[int]:
 
 
 def _due(text: str, minute: int) -> _When:
-    """Return when a sentence is about: the last time that it names; empty where it names none."""
+    """Return the last time that a sentence names; empty if it names none."""
     if rounds := rounds_named(text, minute):
         return (max(rounds),)
     days, times = days_named(text), find_times(text)

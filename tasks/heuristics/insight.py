@@ -1,9 +1,8 @@
 """An insight without a model: what the last hours or days were about, with the entries that show it.
 
-It tells the sentences that are nearest to the centre of the period, what stands out by its importance, the outcome of
-what is grave, and one typed finding: what became of a promise, what is coming, what was promised. What was said is
-quoted. It claims nothing that no entry says, and tells what the latest reflections told already only where nothing else
-of the period matters.
+It reports the sentences nearest to the centre of the period, the one that stands out by its importance, the outcome of
+grave matters, and one typed finding: the outcome of a promise, an appointment, or a given promise. It quotes speech,
+claims nothing that no entry says, and repeats an earlier reflection only if nothing else of the period matters.
 """
 
 from __future__ import annotations
@@ -91,8 +90,8 @@ def is_quiet(text: str) -> bool:
 def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[Finding]:
     """Return the sentences nearest to the centre of a period, and the one that stands out by its importance.
 
-    What does not stand alone comes last. The others are notable, at least half as near as the first, ask nothing, and
-    share at most two thirds of their words with those before. What earlier entries say is no part of the period.
+    Sentences that do not stand alone come last. All but the first are notable, at least half as near as the first, no
+    question, and share at most two thirds of their words with those before. Repeats of earlier entries do not count.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
@@ -123,7 +122,7 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
 
 
 def _outstanding(recent: Sequence[Entry]) -> float:
-    """Return the importance from which an entry stands out from a period: that of the gravest, or infinity."""
+    """Return the importance from which an entry stands out from a period; infinity if none does."""
     ratings = [rating(entry) for entry in recent]
     most = max(ratings, default=0)
     if most < IMPORTANT:
@@ -134,9 +133,9 @@ def _outstanding(recent: Sequence[Entry]) -> float:
 
 
 def _outcomes(recalled: Recalled, chosen: Iterable[Finding], fresh: _Fresh) -> list[Finding]:
-    """Return the last observation of each matter told that is grave or trouble.
+    """Return the last observation of each chosen matter that is grave or trouble.
 
-    Two observations have one matter if they share a word that no other observation of the period has, names excepted.
+    Observations are also about one matter if they share a word, other than a name, that no other one of the period has.
     """
     seen = sorted((e for e in recalled.recent if not is_dialogue(e) and rating(e) >= NOTABLE), key=BY_TIME)
     counts = Counter(term for entry in seen for term in TERMS.of(entry.text))
@@ -202,7 +201,7 @@ def _is_over(recalled: Recalled, entry: Entry, sentence: str) -> bool:
 
 
 class _Fresh:
-    """Memory of what reflections told: nothing is told in the same words again, nor with fewer of them soon after."""
+    """A filter of what reflections reported: the same words never again, and no subset of them soon after."""
 
     def __init__(self, recalled: Recalled) -> None:
         told = [read(e.text).parts for e in recalled.before if e.type == "reflection"]
@@ -210,7 +209,7 @@ class _Fresh:
         self._lately: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 
     def __call__(self, text: str, words: Set[str]) -> bool:
-        """Return whether a text is not told yet, and take it as told.
+        """Return whether a text is new, and remember it.
 
         Args:
             words: the stems of what it tells; without them, only the same text is the same.

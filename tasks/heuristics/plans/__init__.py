@@ -1,4 +1,4 @@
-"""Plans of heuristics: what was agreed, promised, said for the day and called off, and the routine around it.
+"""Plans of heuristics: promises, appointments made in conversation, cancellations, and the routine around them.
 
 Imports `cogitate.memory` and the other heuristics. Pure functions, as these are.
 """

@@ -1,4 +1,4 @@
-"""Lines of talk that name a day or an hour to come, read once for each entry, whatever the language."""
+"""Lines of talk that name a future day or hour, in any language. Each entry is read once."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ _LATER = 10 * DAY  # by which a text is read anew, so that days before the first
 
 
 class Mention(NamedTuple):
-    """A sentence of a line that names a day or an hour which is not over."""
+    """A sentence of a line that names a future day or hour."""
 
     text: str
     day: int | None
     time: int | None  # minutes after midnight
-    is_due: bool  # up to that hour rather than at it
+    is_due: bool  # the hour is a deadline
     persons: frozenset[Person]
-    proposed: Doer  # who is to do what it asks for or offers
+    proposed: Doer  # the one who is to do what it proposes
     asks: bool
-    moves: bool  # something to this time
-    is_short: bool  # and holds little beside it
+    moves: bool  # it moves something to this time
+    is_short: bool  # it says little else
     words: frozenset[str]
-    at: int  # sentences of its line before it
+    at: int  # index of the sentence in its line
 
 
 @dataclass(frozen=True, eq=False)  # by identity: the lines of a talk are a key
 class Line:
-    """What one says to the others of a talk."""
+    """A line of a talk."""
 
     speaker: str
     people: tuple[str, ...]  # by name, the speaker among them
-    called: frozenset[str]  # those whom it calls by name
+    called: frozenset[str]  # people whom it addresses by name
     text: str
     minute: int
     number: int
     mentions: tuple[Mention, ...]
-    is_of_absent: bool  # it names somebody who does not take part
+    is_of_absent: bool  # it names an owner who does not take part
 
 
 class Reply(NamedTuple):
-    """What a line tells of what was said just before it."""
+    """The reaction of a line to the lines before it."""
 
     refuses: bool
     calls_off: bool
@@ -86,7 +86,7 @@ def _line(entry: Entry, owner: str, names: Mapping[str, str]) -> Line | None:
     return Line(said.speaker, tuple(sorted(people)), called, said.text, said.minute, entry.number, found, is_of_absent)
 
 
-#: What is said in each entry; None for what is no line of a talk.
+#: The line of each entry; None if the entry is no line of a talk.
 LINES = FoundOnce(_line)
 
 
@@ -99,10 +99,10 @@ def _calls(text: str, name: str) -> bool:
 
 @lru_cache(maxsize=32_768)  # both who talk remember the same
 def mentions_in(text: str, minute: int, clock: Clock, language: str = "") -> tuple[Mention, ...]:
-    """Return the sentences of a line, said at game time `minute`, that name a day or an hour to come.
+    """Return the sentences of a line, said at game time `minute`, that name a future day or hour.
 
     Args:
-        language: in which the line is read; "": its own.
+        language: to read the line in; "": its own.
     """
     if not clock.counts_days:
         return ()
@@ -164,7 +164,8 @@ def _small_words(code: str) -> frozenset[str]:
 def _is_denied(known: Language, sentence: str, minute: int, pack: Pack) -> bool:
     """Return whether the clause that names the day or hour denies it, or leaves it open.
 
-    "I can't, I'm at the dentist till 11" names an hour that holds. A clause of little more than a time takes the whole.
+    "I can't, I'm at the dentist till 11" names an hour that holds. A clause with little beside its time does not count
+    alone: then the whole sentence is judged.
     """
     dated = [anchor_days(clause, minute, pack) for clause in _CLAUSES.split(sentence)]
     timed = [c for c in dated if not _adds_little(known, c, find_times(c, pack), pack)]
@@ -176,7 +177,7 @@ def _is_denied(known: Language, sentence: str, minute: int, pack: Pack) -> bool:
 
 
 def _persons(known: Language, sentence: str) -> frozenset[Person]:
-    """Return whom a sentence is about; what it asks of others is theirs alone."""
+    """Return whom a sentence is about; a request is about those who are asked alone."""
     asked, found = known.proposes(sentence), known.persons(sentence)
     if not found and known.may_vow(sentence):
         return frozenset({"I"})
@@ -188,7 +189,7 @@ def _persons(known: Language, sentence: str) -> frozenset[Person]:
 
 
 def _is_deadline(text: str, time: Time, known: Language, pack: Pack) -> bool:
-    """Return whether something is due by an hour of a text."""
+    """Return whether a time in a text is a deadline."""
     around = text[max(0, time.start - _BEFORE) : time.start], text[time.end : time.end + _BEHIND]
     if pack.is_wide:
         return known.is_deadline(around[1]) or any(map(text[time.start : time.end].endswith, pack.ways("up_to")))
@@ -197,7 +198,7 @@ def _is_deadline(text: str, time: Time, known: Language, pack: Pack) -> bool:
 
 
 def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pack) -> bool:
-    """Return whether a sentence holds little more than assent and an hour."""
+    """Return whether a sentence says little beside assent and an hour."""
     rest = sentence
     for time in reversed(times):
         rest = rest[: time.start] + rest[time.end :]
@@ -209,10 +210,10 @@ def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pa
 
 @lru_cache(maxsize=32_768)
 def read_reply(text: str, minute: int, language: str) -> Reply:
-    """Return what a line, said at game time `minute`, tells of what was said before it.
+    """Return how a line, said at game time `minute`, reacts to the lines before it.
 
     Args:
-        language: in which the line is read.
+        language: to read the line in.
     """
     known, pack = _known(language)
     sentences = split_sentences(text)

@@ -1,7 +1,7 @@
-"""What is said in a talk for a day or an hour, in any language: who is to do it, and what became of it in the talk.
+"""Appointments made in conversation, in any language: who takes part, when, and whether they still stand.
 
-No word of assent need be known. What a line says of a time to come stands, quoted with its speaker, until a reply
-refuses it or a later line moves it or calls it off. Lines of one exchange that add an hour or a deed are told together.
+A line that names a future day or hour stands, quoted with its speaker, until a reply refuses it, or a later line moves
+or cancels it. So the rule needs no words of assent. Lines that add an hour or a deed are quoted with the first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEW = 2  # words that make a sentence about the same hour worth telling
 
 
 class SaidTimes(NamedTuple):
-    """What was said for the window of a plan."""
+    """Appointments within the window of a plan."""
 
     timed: tuple[Appointment, ...] = ()  # at an hour
     due: tuple[Appointment, ...] = ()  # before an hour
@@ -46,14 +46,14 @@ class SaidTimes(NamedTuple):
 
 @dataclass(eq=False)
 class _Item:
-    """What the lines of a talk come to."""
+    """An appointment that one or more lines of a talk make."""
 
     doers: set[str]
     parts: list[tuple[Line, str]]
     day: int
-    of: Mention  # which told its hour
+    of: Mention  # the one that names its hour
     words: frozenset[str]
-    is_heard: bool  # it is about nobody in particular
+    is_heard: bool  # it names no participant
     language: str  # of the talk
 
     @property
@@ -75,12 +75,12 @@ def find_said(
     told: Sequence[Entry],
     window: tuple[int, int],
 ) -> SaidTimes:
-    """Return what was said for the window of a plan, in game minutes, to an owner or by it.
+    """Return the appointments of an owner within the window of a plan.
 
     Args:
         names: of the owners.
-        told: what tells the owner of times, or calls something off.
-        window: its first minute and the minute after its last.
+        told: entries that name times, or call something off.
+        window: [start, end) of the plan, game minutes.
     """
     (start, end), clock, me = window, clock_in_force(), resolve_name(owner, names)
     found: dict[Appointment, _Item] = {}
@@ -111,7 +111,7 @@ def find_said(
 
 
 def read_talk(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
-    """Read what the talk to which an owner's last line belongs comes to."""
+    """Read the talk of an owner's last line ahead of its next plan."""
     recent = LINES.of(entries, owner, names)[-_LOOKED_BACK:]
     last = recent[-1] if recent else None
     if last is not None:
@@ -121,9 +121,9 @@ def read_talk(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) ->
 
 
 def said_for_rounds(name: str, entries: Iterable[Entry], names: Mapping[str, str], start: int) -> list[str]:
-    """Return the sentences of talk that name a round which is not over, the newest last; of each round the last.
+    """Return the last sentence about each round that is not over, the newest last.
 
-    What others mean to do alone is left out.
+    Sentences about what others mean to do alone are left out.
     """
     found: dict[int, str] = {}
     for entry in entries if clock_in_force().counts_rounds else ():
@@ -138,21 +138,21 @@ def said_for_rounds(name: str, entries: Iterable[Entry], names: Mapping[str, str
             if line.speaker != name and known.is_intent(sentence) and known.persons(sentence) == {"I"}:
                 continue
             label = "" if line.speaker == name else pack_of(languages_of(sentence)[0]).labelled(line.speaker, "")
-            for number in rounds:  # what was moved to another round, or is said again
+            for number in rounds:  # a later sentence replaces an earlier one about the same round
                 found.pop(number, None)
             found[max(rounds)] = label + sentence.rstrip(".。")
     return [*found.values()]
 
 
 def _may_be_in(mention: Mention, line: Line, start: int, end: int) -> bool:
-    """Return whether a sentence may be about a window: of an hour without a day, that of the next two days."""
+    """Return whether a sentence may be about a window; an hour without a day may be of the next two days."""
     if mention.day is None:
         return start - 2 * DAY <= line.minute < end
     return start <= mention.day * DAY + (DAY - 1 if mention.time is None else mention.time) <= end
 
 
 def _talks(lines: Iterable[Line | None]) -> list[list[Line]]:
-    """Return the lines of each talk of the same people."""
+    """Return the lines of each conversation: the same people, with no pause of `GAP` minutes."""
     running: dict[tuple[str, ...], list[Line]] = {}
     talks: list[list[Line]] = []
     for line in lines:
@@ -168,18 +168,18 @@ def _talks(lines: Iterable[Line | None]) -> list[list[Line]]:
 
 @lru_cache(maxsize=16_384)  # an owner's memories are read again by each plan
 def _items_of(*lines: Line) -> Sequence[_Item]:
-    """Return what the lines of a talk come to."""
+    """Return the appointments that the lines of a talk make."""
     return _Talk(lines).items
 
 
 class _Talk:
-    """What the lines of a talk come to: its `items`."""
+    """A reader of a talk's lines, in order; `items` are the appointments that they make."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._language = prevailing_language(line.text for line in lines)
         self.items: list[_Item] = []
         self._since = 0  # number of the first line to which the present one may reply
-        self._day: int | None = None  # that was named last, and the line
+        self._day: int | None = None  # the day named last, and the number of its line
         self._day_said = 0
         self._before: Line | None = None  # the line of another before the present one
         for at, line in enumerate(lines):
@@ -212,7 +212,7 @@ class _Talk:
         return mentions_in(line.text, line.minute, clock_in_force(), self._language)
 
     def _refuse(self, line: Line, replied: Sequence[_Item]) -> list[_Item]:
-        """Return what a line refuses, which is off for both if two talk, and else for who refuses."""
+        """Return the items that a line refuses: cancelled if two talk, otherwise only without the one who refuses."""
         concern = [one for one in replied if line.speaker in one.doers or one.of.asks]
         refused = [one for one in concern if one.last.number == concern[-1].last.number]
         for one in refused:
@@ -223,7 +223,7 @@ class _Talk:
         return refused
 
     def _take(self, line: Line, mention: Mention, refused: Sequence[_Item]) -> bool:
-        """Return whether a sentence says something new, or changes what was said."""
+        """Return whether a sentence makes a new appointment or changes one."""
         if mention.day is not None:
             self._day, self._day_said = mention.day, line.number
         same = (one for one in reversed(self.items) if one.of.time == mention.time is not None and self._is_near(one))
@@ -240,7 +240,7 @@ class _Talk:
         return item.last.number >= self._since
 
     def _adds(self, last: _Item, line: Line, mention: Mention) -> bool:
-        """Return whether a sentence adds an hour to what was said last, moves it, or says it again."""
+        """Return whether a sentence repeats the last appointment, moves it, or adds an hour to it."""
         if mention.day not in (None, last.day) and not mention.moves:
             return False
         if mention.time is None:
@@ -252,7 +252,7 @@ class _Talk:
         return (mention.is_short and self._is_near(last)) or (is_about and (mention.moves or not is_other))
 
     def _new(self, line: Line, mention: Mention, refused: Sequence[_Item]) -> _Item | None:
-        """Return what a sentence says by itself, instead of what was refused, or in answer to a question."""
+        """Return the appointment that a sentence makes alone, as a counter-proposal, or as an answer to a question."""
         question = self._reply(self._before).question if self._before else ""
         day, doers = self._day_of(line, mention), _doers(line, mention, bool(question))
         parts: list[tuple[Line, str]] = []
@@ -267,7 +267,7 @@ class _Talk:
         return _Item(doers, parts, day, mention, mention.words, is_heard, self._language)
 
     def _day_of(self, line: Line, mention: Mention) -> int | None:
-        """Return the day of a sentence: the one that it or the talk names, or else that of the talk."""
+        """Return the day of a sentence: the one that it names, or that the talk named last, or the day of the talk."""
         if mention.day is not None or mention.time is None:
             return mention.day
         if self._day is not None and (self._day_said >= self._since or mention.persons & {"we", "you"}):
@@ -277,7 +277,7 @@ class _Talk:
 
 
 def _first_replied(lines: Sequence[Line], at: int) -> int:
-    """Return the number of the first line to which a line may reply: of the turns of all others before it."""
+    """Return the number of the first line to which a line may reply: it looks back one turn of each other speaker."""
     turns = 0
     for back in range(at - 1, -1, -1):
         turns += lines[back].speaker != lines[back + 1].speaker
@@ -294,14 +294,14 @@ def _change(item: _Item, line: Line, mention: Mention) -> None:
         item.of, item.day = mention, item.day if mention.day is None else mention.day
     if "we" in mention.persons:
         item.doers.update(line.people)
-    elif "you" not in mention.persons:  # who names the hour takes part
+    elif "you" not in mention.persons:  # the speaker who names the hour takes part
         item.doers.add(line.speaker)
     item.words |= mention.words
     item.is_heard = item.is_heard and not mention.persons
 
 
 def _doers(line: Line, mention: Mention, is_answer: bool) -> set[str]:
-    """Return whose plan a sentence concerns: of who says "I" or "we", and of whom "we", "you" or the name means."""
+    """Return the people whose plans a sentence concerns, by its pronouns and the names that it calls."""
     persons, has_time = mention.persons, mention.time is not None
     everybody, others = set(line.people), set(line.people) - {line.speaker}
     if not persons:
@@ -321,7 +321,7 @@ def _doers(line: Line, mention: Mention, is_answer: bool) -> set[str]:
 
 @lru_cache(maxsize=32_768)
 def _told(item: _Item, me: str) -> str:
-    """Return an item of a plan as of its day: each part with who says it, or else to whom it was said."""
+    """Return the text of a plan's item as of its day: each quote with its speaker, or else with its listeners."""
     shows_none = item.language in SHOWS_NONE
     pack = pack_of(languages_of("\n".join(text for _, text in item.parts))[0] if shows_none else item.language)
     who = ["" if line.speaker == me else line.speaker for line, _ in item.parts]
