@@ -267,7 +267,7 @@ class BodyCalls:
 
     @property
     def over(self) -> bool:
-        """Whether no further tick comes: the last one has passed, this host left the run, or an operator ended it."""
+        """Return whether the last tick has passed, this host has left the run, or an operator has ended it."""
         return self._loop.over
 
     @property

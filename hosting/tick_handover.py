@@ -34,7 +34,7 @@ def one_by_one(loop: RunLoop, begin: Callable[[], object]) -> Callable[[], Tick 
 
 
 class TickBlock:
-    """The block of one tick, for hosts with a loop of their own. Its end commits the tick; an error discards it."""
+    """The `with` block of one tick, for hosts that have their own loop. Its end commits it; an error discards it."""
 
     def __init__(self, loop: RunLoop, advance: Callable[[], Tick | None]) -> None:
         self._loop = loop

@@ -322,7 +322,7 @@ class TickLoop(BodyCalls):
         return self._async_ticks
 
     def next_tick(self) -> TickBlock:
-        """Return the block of the next tick, for hosts with a loop of their own: `with loop.next_tick() as tick:`.
+        """Return the block of the next tick, for hosts that have their own loop: `with loop.next_tick() as tick:`.
 
         The end of the block commits the tick; an error in it discards the tick and leaves the run.
 

@@ -1,4 +1,4 @@
-"""Whether what a text quotes stands word for word in what it rests on."""
+"""Check that each quotation of a text stands word for word in its evidence."""
 
 from __future__ import annotations
 

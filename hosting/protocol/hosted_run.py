@@ -65,12 +65,12 @@ class PostedLoop(TickLoop):
 
     @property
     def done(self) -> bool:
-        """Whether the run has no further ticks, for this or any other host."""
+        """Return whether the run has no further ticks, for this or any other host."""
         return self._loop.done
 
     @property
     def waits_for_turn(self) -> bool:
-        """Whether a boundary has passed and the host has not posted its turn."""
+        """Return whether a boundary has passed and the host has not posted its turn."""
         return self._passed is not None
 
     @property

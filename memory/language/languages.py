@@ -77,12 +77,12 @@ def is_english(text: str) -> bool:
 
 
 def prevailing_language(texts: Iterable[str], around: str = UNDETERMINED) -> str:
-    """Return the one language of texts together.
+    """Return the one language of several texts.
 
     Args:
-        around: the answer where they tell no language, or may be in this one.
+        around: the answer if they show no language, or may be in this one.
     """
-    found = languages_of(" ".join(texts))
+    found = languages_of(" ".join(texts)[:LONGEST])  # a cache keeps no more than is read
     return around if found[0] == UNDETERMINED or around in found else found[0]
 
 

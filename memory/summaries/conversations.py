@@ -204,7 +204,7 @@ def summarise_entries(
 
 
 def _dated(line: Utterance, day: int | None, language: str) -> Utterance:
-    """Return a line of a summary that tells of a day, with days as numbers where nobody says it."""
+    """Return a line of a summary; if no one speaks it, its words for days become numbers."""
     if not line.speaker:
         return line._replace(text=anchor_days(line.text, line.minute, around=language))
     return line._replace(dated=day == day_of(line.minute))

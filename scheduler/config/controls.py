@@ -70,7 +70,7 @@ class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CalledOff(NamedTuple):
-    """How many of the jobs in a request to cancel jobs were cancelled, and how many were not."""
+    """Counts of the jobs in a cancel request: those cancelled, and those not."""
 
     cancelled: int
     ended: int  # had ended before the host applied the request

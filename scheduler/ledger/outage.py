@@ -258,7 +258,7 @@ class CarryOn:
     def _look(self) -> None:
         pause = FIRST_PAUSE
         while True:
-            time.sleep(pause)
+            time.sleep(pause)  # between two tries: a Redis that is away announces nothing
             pause = min(2 * pause, LONGEST_PAUSE)
             try:
                 self._alive()

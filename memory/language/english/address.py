@@ -1,4 +1,4 @@
-"""What is left of a sentence without greetings and interjections."""
+"""Sentences without their greetings and interjections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an English sentence leaves open what it says of a time, and the hour to which it moves something."""
+"""English sentences about a time: uncertain ones, requests, and the hour to which one moves an appointment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read ahead changes no insight."""
+"""Reading ahead changes no insight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said in talk for a day or an hour, and what a plan takes from it."""
+"""Appointments made in conversation, and which of them a plan takes."""
 
 from __future__ import annotations
 
