@@ -268,6 +268,7 @@ def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
         places=case.world.locations,
         delay=delay_of(case),
         language=quoting_language(case),
+        owners=case.world.names,
     )
     return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
 
