@@ -169,16 +169,12 @@ def faults_of_text(text: str, content: PromptContent) -> Iterator[Fault]:
                 yield Fault(f"{said!r} {why}", check)
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         yield Fault("a bracket in it has no other half", "wording")
-    if ASKED.match(text) is not None or _copies(words, content.system):
+    known = _runs_of(content.system)
+    copied = {at + step for at, run in enumerate(_runs(words, _RUN)) if run in known for step in range(_RUN)}
+    if ASKED.match(text) is not None or len(copied) > _COPIED * len(words):
         yield Fault("it repeats the instructions instead of following them", "copied")
     if _repeats_itself(text, words):
         yield Fault("it says the same words over and over", "repeats")
-
-
-def _copies(words: list[str], instructions: str) -> bool:
-    known = _runs_of(instructions)
-    begins = (at for at, run in enumerate(_runs(words, _RUN)) if run in known)
-    return len({at + step for at in begins for step in range(_RUN)}) > _COPIED * len(words)
 
 
 @lru_cache(maxsize=16)  # the jobs of a kind have the same instructions

@@ -45,17 +45,13 @@ class Caller:
 
     def __init__(self, renew: Script) -> None:
         self._renew = renew
-        self._name = new_nonce()
+        self.name = new_nonce()  # with which the tokens of its calls begin
         self._held: dict[str, Held] = {}
         self._ended: dict[str, str] = {}  # ended calls of which Redis may not know: token -> endpoint
         self._heard_at: set[str] = set()  # endpoints that may know this caller
         self._changed = threading.Condition()
         self._idle = self._closed = False
         self._thread = LazyThread(self._run, "endpoint-caller")
-
-    def new_token(self) -> str:
-        """Return the token of a new call."""
-        return f"{self._name}:{new_nonce()}"
 
     def hold(self, token: str, held: Held) -> None:
         """Report this process as alive until the call with this token is forgotten."""
@@ -90,7 +86,7 @@ class Caller:
             self._changed.notify()
         self._thread.join()
         for endpoint in self._heard_at:
-            self._run_script(endpoint, ["gone", self._name])
+            self._run_script(endpoint, ["gone", self.name])
 
     def _run(self) -> None:
         while True:
@@ -114,7 +110,7 @@ class Caller:
 
     def _say(self, endpoint: str, held: dict[str, Held]) -> None:
         """Report this process as alive; its calls in flight take back what was released in the meantime."""
-        args: list[str | int | float] = ["heard", self._name, max(one.cap for one in held.values())]
+        args: list[str | int | float] = ["heard", self.name, max(one.cap for one in held.values())]
         for token, one in held.items():
             if one.free_at:
                 args += [token, one.free_at, one.model]

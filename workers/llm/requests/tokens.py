@@ -95,20 +95,15 @@ _excess_of, _excess_in_english = _WordExcess(english=False), _WordExcess(english
 
 
 class Tokens(NamedTuple):
-    """The estimated tokens of a text: of Latin letters, digits and ASCII marks, and of everything else."""
+    """The estimated tokens of a text: of Latin letters, digits and ASCII marks, and of everything else. Sum them."""
 
     plain: int
     others: int
 
-    @property
-    def all(self) -> int:
-        """Return the tokens of both parts."""
-        return self.plain + self.others
-
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: for ordinary writing no fewer than a common tokenizer counts."""
-    return estimated_parts(text).all
+    return sum(estimated_parts(text))
 
 
 def estimated_parts(text: str) -> Tokens:
@@ -139,7 +134,7 @@ _known_part = lru_cache(maxsize=_MOST_PARTS)(estimated_parts)
 
 def prompt_tokens(prompt: Prompt) -> int:
     """Estimate the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
-    return prompt_parts(prompt).all
+    return sum(prompt_parts(prompt))
 
 
 def prompt_parts(prompt: Prompt) -> Tokens:
