@@ -1,7 +1,7 @@
-"""The event loop of a worker process: one thread that carries every call to a model, for any number of jobs' threads.
+"""The event loop of a worker process: one thread runs every call to a model, for any number of jobs' threads.
 
-A job's thread submits a coroutine and sleeps until it is done. So Celery's thread pool needs no change, and hundreds of
-calls share one set of connections. Threads that submit at the same time wake the loop once.
+A job's thread submits a coroutine and sleeps until it is done. So Celery's thread pool works unchanged, and hundreds of
+calls share one pool of connections. Threads that submit at the same time wake the loop once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Submitted(Generic[T]):
-    """A coroutine of a thread that waits for it. Its task has the context of that thread."""
+    """A coroutine whose submitting thread waits for it. Its task runs in that thread's context."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self._coroutine = coroutine
@@ -45,7 +45,7 @@ class _Submitted(Generic[T]):
         """Return the result of the task.
 
         Raises:
-            CancelledError: if it was cancelled, such as by the end of the loop.
+            CancelledError: if the task was cancelled, such as by the end of the loop.
             Exception: what the coroutine raises.
         """
         assert self._task is not None
@@ -63,7 +63,7 @@ class EventLoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event
         self._closed = False
-        self._waiting: list[Callable[[], None]] = []  # what the loop does next
+        self._waiting: list[Callable[[], None]] = []  # the loop's next steps
         self._is_woken = False
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -71,7 +71,7 @@ class EventLoopThread:
 
         Raises:
             RuntimeError: if the loop is closed.
-            CancelledError: if the loop is closed meanwhile.
+            CancelledError: if the loop closes while the coroutine runs.
             Exception: what the coroutine raises.
         """
         submitted = _Submitted(coroutine)
@@ -85,7 +85,7 @@ class EventLoopThread:
             loop.call_soon_threadsafe(self._take)
         try:
             submitted.wait()
-        except BaseException:  # an interrupt
+        except BaseException:  # such as KeyboardInterrupt
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(submitted.cancel)
             raise
@@ -103,7 +103,7 @@ class EventLoopThread:
             thread.join()
 
     def _add(self, step: Callable[[], None]) -> bool:
-        """Add a step for the loop, with the lock held; return whether the caller must wake it."""
+        """Add a step for the loop and return whether the caller must wake it. Call it with the lock held."""
         self._waiting.append(step)
         was_woken, self._is_woken = self._is_woken, True
         return not was_woken

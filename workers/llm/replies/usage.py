@@ -1,4 +1,4 @@
-"""The reading of what a completion says it used, under any names that endpoints give it."""
+"""Reads the usage that a completion reports, under any endpoint's field names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _MOST_TOKENS = 100_000_000  # tokens; no model reads or writes more in one call
-_ADDED = 100_000  # tokens that a gateway or a template may add to a prompt
-_MOST_WRITTEN = 1_000_000  # tokens that no model writes in one call
+_ADDED = 100_000  # the most tokens that a gateway or a template may add to a prompt
+_MOST_WRITTEN = 1_000_000  # tokens; no model writes more in one call
 
 
 class Usage(NamedTuple):
@@ -22,9 +22,9 @@ class Usage(NamedTuple):
 def read_usage(response: Mapping[str, object]) -> Usage | None:
     """Return the usage in a chat completion, or None if it is missing, negative, NaN, absurd, or has no prompt.
 
-    Some providers leave reasoning out of `completion_tokens`. If the total exceeds prompt and completion, or reasoning
-    alone exceeds the completion, the excess is output too. A cached count above the prompt's is ignored. DeepSeek
-    reports cached tokens in separate fields, and Anthropic does not include them in the prompt's tokens.
+    Some providers exclude reasoning from `completion_tokens`. If the total exceeds prompt and completion, or reasoning
+    alone exceeds the completion, the excess counts as output. Ignores a cached count above the prompt's. DeepSeek
+    reports cached tokens in separate fields, and Anthropic excludes them from the prompt's tokens.
     """
     usage = response.get("usage")
     if not isinstance(usage, Mapping):
@@ -32,16 +32,16 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
     prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     separate = _count(usage.get("prompt_cache_hit_tokens")) or 0
     asked, answered = "prompt", "completion"
-    if prompt is None and output is None:  # the names of Anthropic and of the Responses API, behind some gateways
+    if prompt is None and output is None:  # names of Anthropic and the Responses API, which some gateways pass on
         prompt, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
         asked, answered = "input", "output"
-        if prompt is not None:  # Anthropic counts only what was neither read from its cache nor written to it
+        if prompt is not None:  # Anthropic excludes tokens read from or written to its cache
             separate = _count(usage.get("cache_read_input_tokens")) or 0
             prompt += separate + (_count(usage.get("cache_creation_input_tokens")) or 0)
     total = _count(usage.get("total_tokens"))
     if prompt and usage.get(f"{answered}_tokens") is None and total is not None and total > prompt:
         output = total - prompt
-    if not prompt or output is None:  # no call has an empty prompt; some servers leave out what they had cached
+    if not prompt or output is None:  # no call has an empty prompt; some servers exclude cached tokens
         return None
     reasoning = _detail(usage, f"{answered}_tokens_details", "reasoning_tokens")
     if reasoning > output:
@@ -52,7 +52,7 @@ def read_usage(response: Mapping[str, object]) -> Usage | None:
 
 
 def is_possible(usage: Usage, sent_bytes: int) -> bool:
-    """Return whether this usage is possible for a call that sent this many bytes; no token is shorter than a byte."""
+    """Return whether a call that sent this many bytes can have this usage; no token is shorter than a byte."""
     return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
 
 
