@@ -1,6 +1,6 @@
 """The memory of agents: entries, streams, scoring, retrieval, compaction. Pure: no Redis, no clock, no I/O.
 
-A host imports the classes of what a `MemoryView` returns from here; each is loaded when it is first used.
+A host imports from here the classes that a `MemoryView` returns; each loads at its first use.
 """
 
 import importlib as _importlib
@@ -24,9 +24,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load a name where it is defined."""
+    """Import the module that defines a name, and return the name's value."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(_importlib.import_module(_HOMES[name]), name)
-    globals()[name] = found
-    return found
+    value: object = getattr(_importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

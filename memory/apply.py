@@ -27,16 +27,16 @@ from cogitate.memory.stream import Stream
 
 
 def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | None:
-    """Return the first precondition that fails, in words, or None when all hold.
+    """Return a description of the first precondition that fails, or None if all hold.
 
-    Each effect is checked against the streams as the effects before it leave them.
+    Checks each effect against the streams as the preceding effects leave them.
     """
     appending: set[str] = set()
     archiving: set[tuple[str, int]] = set()
     replaced: Counter[str] = Counter()  # summaries
     statuses: dict[tuple[str, str], str] = {}
-    taken: Counter[str] = Counter()  # waiting entries that effects before have appended: they can be archived
-    gone: Counter[str] = Counter()  # waiting entries that effects before take or drop
+    taken: Counter[str] = Counter()  # waiting entries that preceding effects append: these can be archived
+    gone: Counter[str] = Counter()  # waiting entries that preceding effects take or drop
     cursors: dict[tuple[str, str], int] = {}
     for effect in effects:
         stream = streams.get(effect.owner)
@@ -54,7 +54,7 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                 appending.add(effect.owner)
             case Archive():
                 if effect.into_appended and effect.owner not in appending:
-                    return "nothing was appended that entries could be archived into"
+                    return "no entry was appended that could replace the archived ones"
                 for number in effect.numbers:
                     fresh = 0 < number - stream.head.last_number <= taken[effect.owner]
                     if not (fresh or stream.is_live(number)) or (effect.owner, number) in archiving:
@@ -74,9 +74,9 @@ def unmet(streams: Mapping[str, Stream], effects: Sequence[Effect]) -> str | Non
                 if isinstance(effect, TakeWaiting):
                     taken[effect.owner] += effect.count
             case SetPlanStatus():
-                present = statuses.get((effect.owner, effect.item)) or _plan_status(stream, effect.item)
-                if present != effect.expects and present != effect.status:
-                    return f"plan item {effect.item} is {present or 'gone'}, not {effect.expects}"
+                current = statuses.get((effect.owner, effect.item)) or _plan_status(stream, effect.item)
+                if current not in (effect.expects, effect.status):
+                    return f"plan item {effect.item} is {current or 'gone'}, not {effect.expects}"
                 statuses[effect.owner, effect.item] = effect.status
             case Rate() if len(effect.ratings) != len(effect.numbers) or not all(1 <= r <= 10 for r in effect.ratings):
                 return f"{len(effect.numbers)} entries cannot be rated {effect.ratings}"

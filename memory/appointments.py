@@ -1,7 +1,7 @@
 """Appointments that memories mention: what, when, where ("party at 5 pm at Hobbs Cafe").
 
-Game time has no calendar, so a day is understood from "today", "tomorrow", "day 3". A mention without such a word,
-or with a calendar date, counts for the coming day if it is not older than a day.
+Game time has no calendar, so a text names a day as "today", "tomorrow" or "day 3". A mention without such a word, or
+with a calendar date, refers to the coming day if it is at most a day old.
 """
 
 from __future__ import annotations
@@ -35,51 +35,53 @@ class Appointment(NamedTuple):
     number: int
 
 
-class _Off(NamedTuple):
-    """A sentence that calls something off or moves it, with the time and number of its entry."""
+class _Cancellation(NamedTuple):
+    """A sentence that cancels or moves appointments, with the game time and number of its entry."""
 
     at: tuple[int, int]
     text: str
-    words: frozenset[str]
-    told: frozenset[str]  # likewise, with the words for the one who told it
+    subject: frozenset[str]  # words for what it cancels
+    words: frozenset[str]  # all its words, those for its speaker included
 
-    def moved(self, one: Appointment) -> Appointment | None:
-        """Return an appointment at the hour that the sentence names, unless that is the one which it had."""
-        said, number = self.at
-        new = language_of(self.text).moved_to(self.text, said)
+    def moved(self, appointment: Appointment) -> Appointment | None:
+        """Return the appointment at the time that the sentence names; None if it names no other time."""
+        said_at, number = self.at
+        new = language_of(self.text).moved_to(self.text, said_at)
         if new is None:
             return None
         time, day = new
-        minute = (day_of(one.minute) if day is None else day) * DAY + time
-        if minute == one.minute:
+        minute = (day_of(appointment.minute) if day is None else day) * DAY + time
+        if minute == appointment.minute:
             return None
-        what = shorten(anchor_days(self.text, said).rstrip(".。"), MAX_WHAT, "…") if find_times(one.what) else one.what
-        return one._replace(minute=minute, what=what, number=number)
+        what = appointment.what
+        if find_times(what):
+            what = shorten(anchor_days(self.text, said_at).rstrip(".。"), MAX_WHAT, "…")
+        return appointment._replace(minute=minute, what=what, number=number)
 
 
 def appointments(entries: Iterable[Entry], places: Sequence[Location], start: int, end: int) -> list[Appointment]:
     """Return the appointments that entries mention between `start` and `end` (game minutes, end excluded), by time.
 
-    Of several mentions within half an hour the function keeps the one with a place, then the latest. Where the clock in
-    force has no times of day the result is empty. What a later entry calls off is left out.
+    Of mentions less than half an hour apart it keeps one: one with a place if possible, else the latest for the
+    earliest time. It omits what a later entry cancels. If the clock in force has no times of day, the result is empty.
     """
     clock, find_place = clock_in_force(), place_finder(places)
     if not clock.has_times:
         return []
     entries = [entry for entry in entries if entry.type != "plan"]
-    may_move = any(calls_off(entry.text) for entry in entries)  # what is appointed for another day
-    found = []
+    may_move = any(calls_off(entry.text) for entry in entries)  # an appointment of another day into this span
+    mentioned = []
     for entry in entries:
-        for said, place in _appointed(entry.text, entry.minute, find_place, clock):
-            minute = _when(said, entry.minute, start, end)
-            if minute is None and may_move and said.day is not None:
-                minute = said.day * DAY + said.time
+        for appointed, place in _appointed(entry.text, entry.minute, find_place, clock):
+            minute = _when(appointed, entry.minute, start, end)
+            if minute is None and may_move and appointed.day is not None:
+                minute = appointed.day * DAY + appointed.time
             if minute is not None:
-                found.append(Appointment(minute, said.what, place, entry.number))
-    found = [a for a in standing(found, entries) if start <= a.minute < end]
-    found.sort(key=lambda a: (a.minute, a.location is None, -a.number))
+                mentioned.append(Appointment(minute, appointed.what, place, entry.number))
+    within = [a for a in standing(mentioned, entries) if start <= a.minute < end]
+    within.sort(key=lambda a: (a.minute, a.location is None, -a.number))
     kept: list[Appointment] = []
-    for appointment in found:
+    for appointment in within:
         if kept and appointment.minute - kept[-1].minute < 30:
             if kept[-1].location is None and appointment.location is not None:
                 kept[-1] = appointment
@@ -89,37 +91,37 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
 
 
 def standing(found: Iterable[Appointment], entries: Iterable[Entry]) -> list[Appointment]:
-    """Return the appointments that no later entry calls off, each at the hour to which it was moved last.
+    """Return the appointments that no later entry cancels, each at the time to which the last one moved it.
 
-    Such an entry ends or moves those whose subject, people or place it names; of several, those with which it shares
-    most words.
+    An entry cancels or moves the appointments whose subject, people or place it names; of several, those that share
+    most words with it.
     """
     kept = list(found)
     if not kept:
         return []
     mentions = {e.number: e for e in entries if e.type != "plan"}
-    offs = [
-        _Off((e.minute, e.number), s, _words(language_of(s).subject_of(s)), _words(s))
+    cancellations = [
+        _Cancellation((e.minute, e.number), s, _words(language_of(s).subject_of(s)), _words(s))
         for e in sorted((e for e in mentions.values() if _OFF.of(e.text)), key=lambda e: (e.minute, e.number))
         for s in _OFF.of(e.text)
     ]
-    for off in offs:
-        shares = {}
-        for one in kept:
-            entry = mentions.get(one.number)
-            if entry is not None and (entry.minute, entry.number) < off.at:
-                words = _words(" ".join((one.what, *_TIMED.of(entry.text))))
-                if words & off.words:
-                    shares[one] = len(words & off.told)
-        most = max(shares.values(), default=0)
-        ended = [one for one in kept if shares.get(one) == most]
-        moved = (off.moved(one) for one in ended)
-        kept = [*(one for one in moved if one is not None), *(one for one in kept if one not in ended)]
+    for cancellation in cancellations:
+        overlap = {}
+        for appointment in kept:
+            entry = mentions.get(appointment.number)
+            if entry is not None and (entry.minute, entry.number) < cancellation.at:
+                words = _words(" ".join((appointment.what, *_TIMED.of(entry.text))))
+                if words & cancellation.subject:
+                    overlap[appointment] = len(words & cancellation.words)
+        most = max(overlap.values(), default=0)
+        cancelled = [a for a in kept if overlap.get(a) == most]
+        moved = (cancellation.moved(a) for a in cancelled)
+        kept = [*(a for a in moved if a is not None), *(a for a in kept if a not in cancelled)]
     return kept
 
 
 def calls_off(text: str) -> bool:
-    """Return whether a text calls an appointment off, or gives it another hour."""
+    """Return whether a text cancels an appointment or moves it to another time."""
     return bool(_OFF.of(text))
 
 
@@ -133,15 +135,15 @@ def names_time(text: str) -> bool:
 
 
 def _timed_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text that name a clock time, are part of no story, and are not refused by the next."""
+    """Return the sentences that name a clock time, up to the first of a story, except those that the next refuses."""
     if not _TIMES.of(text):
         return ()
     language, sentences = language_of(text), split_sentences(text)
-    told = list(takewhile(lambda sentence: not language.is_tale(sentence), sentences))
+    before = list(takewhile(lambda sentence: not language.is_tale(sentence), sentences))
     return tuple(
         sentence
-        for sentence, after in zip_longest(told, told[1:])
-        if find_times(sentence) and not (after and language.is_refusal(after))
+        for sentence, following in zip_longest(before, before[1:])
+        if find_times(sentence) and not (following and language.is_refusal(following))
     )
 
 
@@ -150,7 +152,7 @@ def _off_sentences(text: str) -> tuple[str, ...]:
     return tuple(s for s in split_sentences(text) if language.is_called_off(s)) if language.is_called_off(text) else ()
 
 
-_TIMES = TextCache(lambda text: tuple(find_times(text)), most=300_000)  # items: one for most texts; some 20 MB
+_TIMES = TextCache(lambda text: tuple(find_times(text)), most=300_000)  # most texts have one item; about 20 MB
 _TIMED = TextCache(_timed_sentences, most=100_000)
 _OFF = TextCache(_off_sentences, most=100_000)
 
@@ -159,27 +161,31 @@ _OFF = TextCache(_off_sentences, most=100_000)
 def _appointed(
     text: str, minute: int, find_place: Callable[[str], Location | None], clock: Clock
 ) -> tuple[tuple[Appointed, str | None], ...]:
-    """Return what a text appoints, with the ids of places; `clock` is the one in force, by which it is told."""
+    """Return the appointments in a text with the ids of their places.
+
+    Args:
+        clock: the clock in force, by which the result names days; here as part of the cache key.
+    """
     places = ((sentence, find_place(sentence)) for sentence in _TIMED.of(text))
-    found = ((appointed_in(sentence, minute), place.id if place else None) for sentence, place in places)
-    return tuple((said, place) for said, place in found if said is not None)
+    appointed = ((appointed_in(sentence, minute), place.id if place else None) for sentence, place in places)
+    return tuple((what, place) for what, place in appointed if what is not None)
 
 
 forget_with_packs(_appointed.cache_clear)
 
 
 def appointed_in(sentence: str, minute: int) -> Appointed | None:
-    """Return what a sentence, said at game time `minute`, tells of a day and an hour to come, quoted; None if nothing.
+    """Return the appointment that a sentence, said at game time `minute`, makes, with a quotation of it; None if none.
 
-    A sentence about its speaker that names an hour alone is about the day on which it is said, and one with a date of a
-    calendar, which game time has not, about the coming day.
+    A speaker's own intention for an hour without a day is for the same day. One with a calendar date, which game time
+    lacks, is for the coming day.
     """
     code = languages_of(sentence)[0]
     language, pack = language_of(sentence), pack_of(code)
     if sentence.endswith(QUESTIONS) or language.leaves_open(sentence):
         return None
     dated = anchor_days(sentence, minute, pack)
-    spoken = anchor_days(without_marks(sentence), minute, pack)  # a quotation keeps its words for days
+    spoken = anchor_days(without_marks(sentence), minute, pack)  # a quotation keeps its own words for days
     times, days = find_times(spoken, pack), days_named(spoken, pack)
     if (moved := language.moved_to(sentence, minute)) is not None:
         time, day = moved
@@ -198,13 +204,13 @@ def appointed_in(sentence: str, minute: int) -> Appointed | None:
     return Appointed(time, days[0] if days else None, what)
 
 
-def _when(found: Appointed, said: int, start: int, end: int) -> int | None:
-    if found.day is not None:
-        minute = found.day * DAY + found.time
+def _when(appointed: Appointed, said_at: int, start: int, end: int) -> int | None:
+    if appointed.day is not None:
+        minute = appointed.day * DAY + appointed.time
         return minute if start <= minute < end else None
-    if said < start - DAY:
+    if said_at < start - DAY:
         return None
-    for minute in (day_of(start) * DAY + found.time, (day_of(start) + 1) * DAY + found.time):
+    for minute in (day_of(start) * DAY + appointed.time, (day_of(start) + 1) * DAY + appointed.time):
         if start <= minute < end:
             return minute
     return None

@@ -1,4 +1,4 @@
-"""Checks of single values that a host passes in, where they enter: integers, strings and lists of strings."""
+"""Checks of the single values that a host passes: integers, strings and lists of strings."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.language.hidden_characters import is_blank
 
 MAX_LABEL = 500  # characters of a place, a subject, a tag, …
-MAX_NAMES = 1_000  # traits, tags, …
+MAX_NAMES = 1_000  # strings in a list: traits, tags, …
 
 
 def check_integer(what: str, value: object, least: int, most: int) -> int:
     """Return an integer within bounds.
 
     Raises:
-        InputError: naming it and the bounds.
+        InputError: naming the value and the bounds.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]  # or TypeError
@@ -32,11 +32,11 @@ def check_text(what: str, value: object, most: int, *, blank: bool = False) -> s
     """Return a string without lone surrogates, within a length, and not blank unless allowed.
 
     Raises:
-        InputError: naming it.
+        InputError: naming the value.
     """
     if not isinstance(value, str):
         raise InputError(f"{what} is {quoted(value)}: give a string")
-    text = str.__str__(value)  # the plain string of an enumeration, for example
+    text = str.__str__(value)  # of a subclass, such as an enumeration, only the string
     if len(text) > most:
         raise InputError(f"{what} has {len(text):,} characters, at most {most:,} fit: {quoted(text)}")
     if not text.isascii() and not _encodable(text):
@@ -50,7 +50,7 @@ def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int 
     """Return several strings, each checked as `check_text` does.
 
     Raises:
-        InputError: naming them; also for a single string.
+        InputError: naming the values; a single string is no list.
     """
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InputError(f"{what} are {quoted(values)}: give a list of strings")

@@ -1,8 +1,8 @@
 """Game time: minutes since the midnight at which the first day begins, and how texts name it.
 
 A day has 24 hours of 60 minutes, however long it lasts in the world: a game minute is a 1,440th of it. Code counts days
-from 0 (`day_of`); texts for people and models count them from 1. Texts are written by the clock in force, that of the
-run they are about: `with clock.in_force():` sets it for a thread, as `decimal.localcontext` sets a precision.
+from 0 (`day_of`); texts for people and models count them from 1. Texts name times by the clock in force, which is their
+run's: `with clock.in_force():` sets it for a thread, as `decimal.localcontext` sets a precision.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The clock of a run: the game time of its ticks, and their names in texts."""
 
     seconds_per_tick: int = 60
-    day_seconds: int = DAY_SECONDS  # how long a day lasts, in the same seconds
+    day_seconds: int = DAY_SECONDS  # length of a day, in the same seconds
     start: int = 0  # game time of tick 0
     names: str = STANDARD  # "12h", "24h", "months", "rounds", "10 rounds" or "10 rounds of 2 ticks"
 
@@ -35,17 +35,17 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.start + self.minutes(tick)
 
     def minutes(self, ticks: int) -> int:
-        """Return the whole game minutes that so many ticks last."""
+        """Return the length of a number of ticks in whole game minutes."""
         return ticks * self.seconds_per_tick * DAY // self.day_seconds
 
     def ticks(self, minutes: int) -> int:
-        """Return the whole ticks in so many game minutes."""
+        """Return the number of whole ticks in a number of game minutes."""
         return minutes * self.day_seconds // (self.seconds_per_tick * DAY)
 
     def ticks_until(self, minutes: int, tick: int = 0) -> int:
-        """Return the ticks from `tick` to the first whose game time is so many minutes after its own, or more."""
-        begun = tick * self.seconds_per_tick * DAY % self.day_seconds  # of the tick's minute
-        return -((begun - minutes * self.day_seconds) // (self.seconds_per_tick * DAY))
+        """Return the number of ticks from `tick` to the first one at least `minutes` game minutes later."""
+        elapsed = tick * self.seconds_per_tick * DAY % self.day_seconds  # of the tick's minute
+        return -((elapsed - minutes * self.day_seconds) // (self.seconds_per_tick * DAY))
 
     def minute_before(self, tick: int, minute: int) -> int:
         """Return the game time of the tick before one whose game time is `minute`."""
@@ -53,22 +53,22 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def minutes_per_tick(self) -> float:
-        """The game minutes of a tick, a fraction where it is shorter than one."""
+        """The length of a tick in game minutes; it may be a fraction."""
         return self.seconds_per_tick * DAY / self.day_seconds
 
     @cached_property
     def day_or_tick(self) -> int:
-        """The game minutes of a day, or of a tick where that is longer."""
+        """The length in game minutes of a day, or of a tick if that is longer."""
         return max(DAY, self.minutes(1))
 
     @property
     def hours_per_tick(self) -> float:
-        """The game hours of a tick, at least 1."""
+        """The length of a tick in game hours, at least 1."""
         return max(1.0, self.minutes_per_tick / 60)
 
     @cached_property
     def has_times(self) -> bool:
-        """Whether ticks have times of day: neither rounds nor months have, nor ticks of a day or more."""
+        """Whether ticks have times of day; rounds, months, and ticks of a day or longer have none."""
         return self.counts_days and self.seconds_per_tick < self.day_seconds
 
     @cached_property
@@ -83,7 +83,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def unit(self) -> tuple[str, float]:
-        """Return the unit in which texts measure time, with its game minutes: an hour, a round, a day or a month."""
+        """Return the unit of time in texts (hour, round, day or month) and its length in game minutes."""
         tick = self.minutes_per_tick
         if self.has_times:
             return "hour", 60
@@ -92,13 +92,13 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return ("month", MONTH * DAY) if tick >= MONTH * DAY else ("day", DAY)
 
     def span(self, minutes: int) -> str:
-        """Return the length of a time, at least a tick: "720 game minutes", "3 rounds", "2 days" or "month"."""
+        """Return a duration in words, at least a tick: "720 game minutes", "3 rounds", "2 days" or "month"."""
         name, length = ("game minute", 1) if self.has_times else self.unit
         count = -(-max(minutes, self.minutes(1), 1) // length)
         return name if count == 1 else f"{count:,.0f} {name}s"
 
     def hours(self, count: int) -> str:
-        """Return the name of the last `count` game hours: "game hour", "24 game hours", "60 rounds" or "month"."""
+        """Return `count` game hours in words: "game hour", "24 game hours", "60 rounds" or "month"."""
         if not self.has_times:
             return self.span(60 * count)
         return "game hour" if count == 1 else f"{count} game hours"
@@ -114,12 +114,12 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return f"round {last}" if first >= last else f"rounds {first} to {last}"
 
     def ends_before(self, minute: int) -> bool:
-        """Return whether the last round, if it is known, is over before a game time."""
+        """Return whether the last round, if known, ends before a game time."""
         last, ticks = _rounds(self.names) if self.counts_rounds else ("", 1)
         return bool(last) and self.ticks_until(minute - self.start) > int(last) * ticks
 
     def day(self, minute: int) -> int:
-        """Return the number of a day in texts, the first is 1. A tick of a day or more is named by the day it ends."""
+        """Return the number of a time's day in texts, from 1; a tick of a day or longer has that of the day it ends."""
         return (minute if self.has_times else max(0, minute - 1)) // DAY + 1
 
     def date(self, minute: int) -> str:
@@ -132,7 +132,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return f"{named} of {known['last']}" if "last" in known else named
 
     def dated(self, minute: int) -> dict[str, int]:
-        """Return the numbers of a date by "year", "month" and "day", or by "round" and "last", as far as it has them.
+        """Return the numbers of a date that it has: "year", "month" and "day", or "round" and the "last" round.
 
         A time before the first round has none.
         """
@@ -165,7 +165,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
-        """Write the texts of this thread by this clock."""
+        """Use this clock for the texts of this thread."""
         token = _IN_FORCE.set(self)
         try:
             yield
@@ -195,7 +195,7 @@ def day_of(minute: int) -> int:
 
 
 def day_number(minute: int) -> int:
-    """Return the number of a game time's day in texts, by the clock in force: the first is 1."""
+    """Return the number of a game time's day in texts, from 1, by the clock in force."""
     return _IN_FORCE.get().day(minute)
 
 
@@ -213,7 +213,7 @@ def day_and_time(minute: int, tick: int | None = None) -> str:
     return _date_and_time(_IN_FORCE.get(), minute, tick)
 
 
-# The minutes of a week: a prompt shows twenty, and agents saw most of it together.
+# Holds the minutes of a week: a prompt shows twenty, and agents remember mostly the same ones.
 _date_and_time = lru_cache(maxsize=10_000)(Clock.date_and_time)
 
 
@@ -230,12 +230,12 @@ def on_date(minute: int) -> str:
 
 
 def span(minutes: int) -> str:
-    """Return the length of a time, such as "720 game minutes" or "3 rounds", by the clock in force."""
+    """Return a duration in words, such as "720 game minutes" or "3 rounds", by the clock in force."""
     return _IN_FORCE.get().span(minutes)
 
 
 def clock_time(minute: int, tick: int | None = None) -> str:
-    """Return a game time as "7:05 AM", by the clock in force; the date where it has no times of day."""
+    """Return a game time as "7:05 AM" by the clock in force, or the date if that has no times of day."""
     return _IN_FORCE.get().time(minute, tick)
 
 

@@ -24,7 +24,7 @@ class Append(msgspec.Struct, frozen=True, tag="append", omit_defaults=True):
     owner: str
     entry: Entry
     replaces: int = 0
-    cut: int = 0  # tokens of its text's oldest part that did not fit, though the model was asked for fewer
+    cut: int = 0  # tokens cut from its text's oldest part, since the model wrote more than the prompt asked for
 
 
 class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
@@ -38,7 +38,7 @@ class Archive(msgspec.Struct, frozen=True, tag="archive", omit_defaults=True):
     numbers: tuple[int, ...]
     into_appended: bool = False
     into_summary: bool = False
-    shown: tuple[int, ...] | None = None  # what the job's prompt showed to the end; None: a heuristic read the entries
+    shown: tuple[int, ...] | None = None  # entries that the prompt showed to their end; None: a heuristic read them
     lost: int = 0  # important ones among them that no summary covers
 
 
@@ -48,7 +48,7 @@ class ReplaceSummary(msgspec.Struct, frozen=True, tag="summary", omit_defaults=T
     owner: str
     text: str
     version: int
-    cut: int = 0  # tokens of its oldest part that did not fit even after compression
+    cut: int = 0  # tokens cut from its oldest part, which did not fit even after compression
 
 
 class TakeWaiting(msgspec.Struct, frozen=True, tag="take", omit_defaults=True):
@@ -71,7 +71,7 @@ class SetCharacter(msgspec.Struct, frozen=True, tag="character", omit_defaults=T
 
     owner: str
     character: Character
-    cut: int = 0  # tokens of it that exceed the owner's limit
+    cut: int = 0  # tokens left out, which exceed the owner's limit
 
 
 class SetPlanStatus(msgspec.Struct, frozen=True, tag="plan_status", omit_defaults=True):
@@ -90,7 +90,7 @@ class AdvanceCursor(msgspec.Struct, frozen=True, tag="cursor", omit_defaults=Tru
     name: str
     start: int
     end: int
-    shown: tuple[int, ...] | None = None  # what the job's prompt showed to the end; None: a heuristic read the entries
+    shown: tuple[int, ...] | None = None  # entries that the prompt showed to their end; None: a heuristic read them
 
 
 class SetCounter(msgspec.Struct, frozen=True, tag="counter", omit_defaults=True):
@@ -102,7 +102,7 @@ class SetCounter(msgspec.Struct, frozen=True, tag="counter", omit_defaults=True)
 
 
 class MarkAccessed(msgspec.Struct, frozen=True, tag="accessed", omit_defaults=True):
-    """Count that these entries were read at game time `minute`. No precondition: deleted entries are skipped."""
+    """Count a read of these entries at game time `minute`. No precondition: deleted entries are skipped."""
 
     owner: str
     numbers: tuple[int, ...]
@@ -118,7 +118,7 @@ class Rate(msgspec.Struct, frozen=True, tag="rate", omit_defaults=True):
     owner: str
     numbers: tuple[int, ...]
     ratings: tuple[int, ...]
-    paid: bool = False  # a model rated them: the run learns from these ratings
+    paid: bool = False  # by a model: the run learns from these ratings
 
 
 class Tell(msgspec.Struct, frozen=True, tag="tell", omit_defaults=True):
@@ -154,7 +154,7 @@ class Loss(NamedTuple):
 
 
 def losses(effects: Iterable[Effect]) -> Iterator[Loss]:
-    """Yield what effects lose: memories dropped without a summary, summaries and characters cut to fit their limit."""
+    """Yield the losses by effects: memories dropped without a summary, summaries and characters cut to their limit."""
     for effect in effects:
         if isinstance(effect, ForgetWaiting) and effect.count:
             yield Loss("memory.forgotten", effect.owner, effect.count)

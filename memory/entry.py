@@ -22,7 +22,7 @@ ENTRY_TYPES: tuple[EntryType, ...] = ("observation", "message", "reflection", "p
 OBSERVED_TYPES: frozenset[EntryType] = frozenset({"observation", "message", "summary"})
 
 INTO_SUMMARY = -1  # `Archived.into`: what the entry said is in the owner's long-term summary
-MAX_TEXT = 4_000  # characters; longer text is refused at the edge, never cut silently
+MAX_TEXT = 4_000  # characters; the API refuses longer text and never cuts it silently
 UNRATED = 0
 ORDINARY = 3  # the importance of an unrated entry: the median of recorded ratings of ordinary events
 
@@ -39,25 +39,25 @@ class PlanItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
 
 class PresentItems(NamedTuple):
-    """The item that is under way, and the next one."""
+    """The current item of a plan, and the next one."""
 
     now: PlanItem | None
     later: PlanItem | None
 
 
 def present_items(items: Iterable[PlanItem], minute: int) -> PresentItems:
-    """Return the item whose time came last, unless it is done or cancelled, and the first pending one to come.
+    """Return the latest item that has begun, unless it is completed or cancelled, and the first pending one to come.
 
-    Earlier items are over. An item without a time counts as begun. Without any times, items come one
-    after another: the first that is open is under way.
+    Earlier items are over. An item without a time counts as begun. If no item has a time, they follow one another, and
+    the first open one is current.
     """
     items = list(items)
     if all(item.minute is None for item in items):
         left = [item for item in items if item.status in ("pending", "active")]
         return PresentItems(*[*left, None, None][:2])
-    known = [(item, item.minute or 0) for item in items]
-    begun = [(item, at) for item, at in known if at <= minute]
-    coming = [(item, at) for item, at in known if at > minute and item.status == "pending"]
+    timed = [(item, item.minute or 0) for item in items]
+    begun = [(item, at) for item, at in timed if at <= minute]
+    coming = [(item, at) for item, at in timed if at > minute and item.status == "pending"]
     last = max(begun, key=lambda pair: pair[1])[0] if begun else None
     under_way = last is not None and last.status in ("pending", "active")
     return PresentItems(last if under_way else None, min(coming, key=lambda pair: pair[1])[0] if coming else None)
@@ -79,7 +79,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
     subjects: tuple[str, ...] = ()  # owners or names involved, in the order given
     keywords: tuple[str, ...] = ()  # given by the host; otherwise taken from the text when scored
     importance: int = UNRATED  # 1 to 10; 0: not rated yet
-    rated: int = 0  # the tick since which the importance holds; 0: it always did
+    rated: int = 0  # tick at which it was rated later; 0: never
     source: EntrySource = "perception"
     source_id: str = ""  # conversation, event, …
     evidence: tuple[int, ...] = ()  # entries of this stream that it rests on or replaces
@@ -94,7 +94,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 
 
 def rating(entry: Entry) -> int:
-    """Return the entry's importance, 1 to 10; that of an ordinary event while it is unrated."""
+    """Return the entry's importance, 1 to 10; an unrated entry has that of an ordinary event."""
     return entry.importance or ORDINARY
 
 
@@ -104,42 +104,42 @@ def resolve_name(subject: str, names: Mapping[str, str]) -> str:
 
 
 def is_of_event(entry: Entry) -> bool:
-    """Return whether the entry reports an event that was routed by its type."""
+    """Return whether the entry reports an event that a rule for its type routed."""
     return bool(entry.tags) and any(tag.startswith("event:") for tag in entry.tags)
 
 
 def is_dialogue(entry: Entry) -> bool:
-    """Return whether the entry is a line of a conversation (and not already a summary of one)."""
+    """Return whether the entry is a line of a conversation, and no summary of one."""
     return entry.type == "message" or (entry.type == "observation" and entry.source == "dialogue")
 
 
 def shared(entry: Entry, **changes: int) -> Entry:
-    """Return the entry with its strings interned, and with other numbers.
+    """Return the entry with its strings interned and with the given fields changed.
 
     Most texts occur often: both sides remember a line of dialogue, many agents see the same thing, and every entry
     names its place and people again. Interning shrinks the streams of a town by two fifths.
     """
-    found: dict[str, Any] = {"text": sys.intern(entry.text), **changes}
+    fields: dict[str, Any] = {"text": sys.intern(entry.text), **changes}
     if entry.location:
-        found["location"] = sys.intern(entry.location)
+        fields["location"] = sys.intern(entry.location)
     if entry.source_id:
-        found["source_id"] = sys.intern(entry.source_id)
+        fields["source_id"] = sys.intern(entry.source_id)
     if entry.subjects:
-        found["subjects"] = _interned(entry.subjects)
+        fields["subjects"] = _interned(entry.subjects)
     if entry.keywords:
-        found["keywords"] = _interned(entry.keywords)
+        fields["keywords"] = _interned(entry.keywords)
     if entry.tags:
-        found["tags"] = _interned(entry.tags)
-    return msgspec.structs.replace(entry, **found)
+        fields["tags"] = _interned(entry.tags)
+    return msgspec.structs.replace(entry, **fields)
 
 
-@lru_cache(maxsize=8_192)  # the same few people meet again and again, and then the tuple is shared as well
+@lru_cache(maxsize=8_192)  # the same few people meet again and again: their entries share the tuple too
 def _interned(strings: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(sys.intern, strings))
 
 
 def as_known(entry: Entry, tick: int) -> Entry:
-    """Return the entry as it was at the end of `tick`: without its rating if that came later."""
+    """Return the entry as of the end of `tick`: without its rating if that came later."""
     return msgspec.structs.replace(entry, importance=UNRATED, rated=0) if entry.rated > tick else entry
 
 
@@ -155,14 +155,14 @@ class Marks(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     accesses: int = 0
     last_accessed: int = 0  # game time, total minutes
-    repeats: int = 0  # how often the same text was observed again and coalesced
+    repeats: int = 0  # how often the same text was observed again and counted here
     last_repeat: int = 0  # game time, total minutes
 
 
 class Character(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The facts that a host states about an owner, which no compaction may drop (window design: character facts)."""
 
-    names: tuple[str, ...] = ()  # of those it knows, and what it is called itself
+    names: tuple[str, ...] = ()  # of people it knows, and its own
     objectives: tuple[str, ...] = ()
     relationships: dict[str, str] = msgspec.field(default_factory=dict)  # name -> in words
     inventory: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ def format_character(character: Character) -> str:
 
 
 class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The small mutable part of a stream. The tick that changes it writes all of it."""
+    """The small mutable part of a stream; the tick that changes it writes it whole."""
 
     last_number: int = 0
     summary: str = ""  # long-term summary (cells and window designs)
@@ -189,5 +189,5 @@ class Head(msgspec.Struct, kw_only=True, omit_defaults=True):
     cursors: dict[str, int] = msgspec.field(default_factory=dict)  # scope -> last entry number summarised
     plan_status: dict[str, PlanStatus] = msgspec.field(default_factory=dict)  # changed items of live plans
     counters: dict[str, int] = msgspec.field(default_factory=dict)  # cadence: last reflection, trigger, …
-    waiting: list[Entry] = msgspec.field(default_factory=list)  # observed, not yet appended: no cell is free (cells)
+    waiting: list[Entry] = msgspec.field(default_factory=list)  # observed entries that wait for a free cell (cells)
     character: Character = Character()

@@ -1,4 +1,4 @@
-"""The root of all errors that a host may catch, the base of models that raise them, and the texts that they quote."""
+"""The root of the errors that a host may catch, the base of models that raise them, and the format of quoted values."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pydantic import BaseModel, ValidationError
 from cogitate.memory.host_code import Raised, captured
 
 _LONGEST = 80  # characters of a value
-_MOST, _END = 2_000, 500  # characters of a message, and of the end that a cut keeps, since it has the remedy
+_MOST, _END = 2_000, 500  # characters of a message, and of its end, which a cut keeps because it has the remedy
 
 
 class CogitateError(Exception):
     """The root of all errors of Cogitate. The message says what failed, with which value, and what to do.
 
-    Whatever a message quotes (a key, a name, the words of a library), it reads as one printable line.
+    A message is one printable line, whatever it quotes: a key, a name, the error of a library.
     """
 
     def __str__(self) -> str:
@@ -27,18 +27,18 @@ class InputError(CogitateError, ValueError):
 
 
 class UsageError(CogitateError, RuntimeError):
-    """The host called a loop at the wrong place: outside its body, in a forked process, or as a pickle or copy.
+    """The host used a loop in the wrong place: outside its body, in a forked process, or as a pickle or copy.
 
-    Call it in the body of its `for` statement, in the process that opened it.
+    Use it in the body of its `for` statement, in the process that opened it.
     """
 
 
 class HostInput(BaseModel):
     """Base of the models that a host creates: a wrong field raises an `InputError` instead of pydantic's own error."""
 
-    _label: ClassVar[str]  # the word for the model in an error
+    _label: ClassVar[str]  # what errors call the model
 
-    if not TYPE_CHECKING:  # mypy knows the arguments from the fields
+    if not TYPE_CHECKING:  # mypy takes the arguments from the fields
 
         def __init__(self, /, **given: Any) -> None:
             """Check the values.
@@ -70,20 +70,20 @@ def printable(text: str) -> str:
 def quoted(value: object) -> str:
     """Return a value for an error message: shortened, in printable ASCII."""
     text = captured(ascii, value if not isinstance(value, str) else value[:_LONGEST])
-    if type(text) is Raised:  # nested too deep, an integer of too many digits, a host's own __repr__
+    if type(text) is Raised:  # too deep a nesting, an integer of too many digits, a faulty __repr__ of the host's
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= _LONGEST + 2 else text[: _LONGEST - 1] + "…"
 
 
 def text_of(error: BaseException, encoding: str = "utf-8", errors: str = "replace") -> str:
-    """Return the message of an error in a printable line, or its class when the message is empty or cannot be read.
+    """Return an error's message as one printable line, or its class if the message is empty or raises an error itself.
 
     Args:
-        encoding: the encoding that must be able to hold the message.
-        errors: how a character outside it is replaced, lone surrogates included (see `codecs`).
+        encoding: the encoding in which the caller writes the message.
+        errors: how to replace characters that it cannot encode, lone surrogates included (see `codecs`).
     """
-    said = captured(str, error)
-    text = "" if type(said) is Raised else said
+    message = captured(str, error)
+    text = "" if type(message) is Raised else message
     return printable(text or type(error).__name__).encode(encoding, errors).decode(encoding)
 
 
@@ -102,9 +102,9 @@ def require_list(value: object) -> object:
 
 def first_fault(error: ValidationError) -> str:
     """Return the first fault in a model's fields: the field, its value, and a remedy."""
-    found = error.errors(include_url=False)[0]
-    where = ".".join(_field(part) for part in found["loc"])
-    return printable(f"{where} {quoted(found['input'])}: {found['msg'].removeprefix('Value error, ')}")
+    fault = error.errors(include_url=False)[0]
+    where = ".".join(_field(part) for part in fault["loc"])
+    return printable(f"{where} {quoted(fault['input'])}: {fault['msg'].removeprefix('Value error, ')}")
 
 
 def _field(part: int | str) -> str:

@@ -1,4 +1,4 @@
-"""The boundary of a host's own code: kinds, classes of answers, functions and values that may raise anything."""
+"""Calls of a host's own code (kinds, classes of answers, functions, values), which may raise anything."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import NamedTuple, ParamSpec, TypeVar, final
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: What ends a process: a host's own code does not fail with it, it is interrupted by it.
+#: Exceptions that end a process: they interrupt a host's code and are no failure of it.
 ENDS_PROCESS = (KeyboardInterrupt, SystemExit)
 
 
 @final
 class Raised(NamedTuple):
-    """What a host's code raised instead of returning. Compare `type(value)`: a host's value may lie about its class."""
+    """An exception of a host's code. Test for it with `type(value) is Raised`: a host's value may fake its class."""
 
     error: BaseException
 
 
 def captured(function: Callable[P, T], *arguments: P.args, **keywords: P.kwargs) -> T | Raised:
-    """Call a host's code, and return what it returns or what it raises: an error of any class, but no interrupt.
+    """Call a host's code, and return its result, or its exception of any class as `Raised`.
 
-    A coroutine is returned closed: the caller refuses it, and Python does not warn that nothing awaited it.
+    A coroutine is closed first: the caller refuses it, and Python does not warn that it was never awaited.
 
     Raises:
-        KeyboardInterrupt, SystemExit: which a handler of a signal raises, wherever the process is.
+        KeyboardInterrupt, SystemExit: from a signal handler, which may run at any point.
     """
     try:
-        found = function(*arguments, **keywords)
-        value: object = found
+        result = function(*arguments, **keywords)
+        value: object = result
         if type(value) is CoroutineType:
             value.close()
-        return found
+        return result
     except ENDS_PROCESS:
         raise
     except BaseException as error:

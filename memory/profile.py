@@ -1,4 +1,4 @@
-"""Profiles of owners and the places of the world: a host gives them once, prompts and heuristics use them."""
+"""Profiles of owners and the places of the world: a host states them once, prompts and heuristics use them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""  # an owner, such as "group:crew"
     home: str = ""  # id of a location
     work: str = ""  # id of a location
-    weight: float = 1.0  # how much its thoughts matter to the host beside others', where calls are spent by value
+    weight: float = 1.0  # of its thoughts against those of others, where calls are spent by value
 
 
 class Location(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -31,13 +31,13 @@ class Location(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     type: str = ""
     tags: tuple[str, ...] = ()
-    activities: tuple[str, ...] = ()  # what is done there ("repair the hull"), the most usual first
+    activities: tuple[str, ...] = ()  # activities there ("repair the hull"), the most common first
 
 
 class PlaceIndex:
-    """The places of a world by what they are called and what is done there, put together once for a crowd's plans.
+    """An index of a world's places by id, name, type, tag and activity, built once for the plans of a crowd.
 
-    `places` and `order` keep the order of the host. Words are compared without regard to case.
+    `places` and `order` keep the host's order. Ids, names, types and tags are compared case-insensitively.
     """
 
     def __init__(self, places: Iterable[Location] = ()) -> None:
@@ -45,7 +45,7 @@ class PlaceIndex:
         self.order: Mapping[str, int] = {place.id: at for at, place in enumerate(self.places)}
         self._called: dict[str, str] = {}
         self.kinds: dict[str, list[str]] = {}  # ids by type and by tag
-        self.activities: dict[str, list[str]] = {}  # ids of the places, by what is done there
+        self.activities: dict[str, list[str]] = {}  # ids by activity
         for place in self.places:
             for word in (place.id, place.name):
                 self._called.setdefault(word.casefold(), place.id)
@@ -55,7 +55,7 @@ class PlaceIndex:
                 self.activities.setdefault(activity, []).append(place.id)
 
     def name_of(self, place: str) -> str:
-        """Return the name of a place; of an unknown one its id."""
+        """Return the name of a place, or the id of an unknown one."""
         return self.places[self.order[place]].name if place in self.order else place
 
     def called(self, word: str) -> str | None:
@@ -67,5 +67,5 @@ class PlaceIndex:
         return self.kinds.get(word.casefold(), ())
 
     def activities_of(self, place: str | None) -> Sequence[str]:
-        """Return what is done at a place."""
+        """Return the activities at a place."""
         return self.places[self.order[place]].activities if place is not None and place in self.order else ()

@@ -1,4 +1,4 @@
-"""Lines for a prompt of a host's own: what an owner knows, plans and remembers, within a number of tokens."""
+"""Lines for a host's own prompts: what an owner knows, plans and remembers, within a limit of tokens."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ def context_lines(
     memories in order of time.
 
     Args:
-        memories: the most important first. One that does not fit makes room for those after it; of equal texts the
-            first is shown.
+        memories: the most important first. A memory that does not fit is skipped; of equal texts the first is shown.
     """
     lines = [f"Known: {line}" for line in format_character(character).splitlines()]
-    if told := cut_oldest(summary, int(room * SUMMARY_SHARE)):
-        lines.append(f"Earlier: {' '.join(told.split())}")
+    if newest := cut_oldest(summary, int(room * SUMMARY_SHARE)):
+        lines.append(f"Earlier: {' '.join(newest.split())}")
     items = (("Now", now), ("Next", later))
     lines += [f"{when}: {_planned(item, names)}" for when, item in items if item is not None]
     kept = []

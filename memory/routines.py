@@ -38,50 +38,50 @@ _PRONOUN = re.compile(r"^(?:she|he|they|it)\s++", re.IGNORECASE)
 
 
 class Habit(NamedTuple):
-    """One thing that is usually done."""
+    """One usual activity of an owner."""
 
-    what: str  # "" where only the place is declared
+    what: str  # "" if only the place is declared
     begins: int | None = None  # minutes after midnight; None: at no time in particular
     ends: int | None = None
     place: str = ""  # as the host wrote it after "@"
-    loose: bool = False  # about that time
-    prose: bool = False  # told of the owner, in the third person
+    loose: bool = False  # at about that time
+    prose: bool = False  # from prose, in the third person
 
 
 @lru_cache(maxsize=4_096)  # each plan of an owner reads its routine again
 def read_routine(routine: str | tuple[str, ...], name: str = "") -> tuple[Habit, ...]:
-    """Return the habits of a routine, in the order of its text; a habit without a possible time has none.
+    """Return the habits of a routine, in the order of its text; a habit with an impossible time gets none.
 
     Args:
-        name: of the owner, which prose may repeat.
+        name: the owner's name, which prose may repeat.
     """
-    found: list[Habit] = []
+    habits: list[Habit] = []
     for line in _lines(routine):
         try:
-            habit = _declared(line)
+            habit = _timed_habit(line)
         except ValueError:
             habit = Habit(line)
-        found += [habit] if habit else _told(line, name) if _CLOCK.search(line) else [_placed(line)]
-    return tuple(found[:MOST_HABITS])
+        habits += [habit] if habit else _prose_habits(line, name) if _CLOCK.search(line) else [_untimed_habit(line)]
+    return tuple(habits[:MOST_HABITS])
 
 
 def routine_text(routine: str | tuple[str, ...]) -> str:
-    """Return a routine as one text, for readers."""
+    """Return a routine as one readable text."""
     text = routine if isinstance(routine, str) else "; ".join(routine)
     return text.replace("{place}", "…")
 
 
 def check_routine(routine: str | tuple[str, ...]) -> None:
-    """Check that each habit of a routine has a possible time and names a deed or a place.
+    """Check that each habit of a routine has a possible time, if any, and names an activity or a place.
 
     Raises:
-        ValueError: naming the first that does not.
+        ValueError: naming the first wrong habit, or if there are too many.
     """
     lines = list(_lines(routine))
     if len(lines) > MOST_HABITS:
         raise ValueError(f"it has {len(lines)} habits, at most {MOST_HABITS}")
     for line in lines:
-        _declared(line)
+        _timed_habit(line)
 
 
 def _lines(routine: str | tuple[str, ...]) -> Iterator[str]:
@@ -89,11 +89,11 @@ def _lines(routine: str | tuple[str, ...]) -> Iterator[str]:
         yield from filter(None, (line.strip(" \t\r-•*.。").strip() for line in _LINES.split(text)))
 
 
-def _declared(line: str) -> Habit | None:
-    """Return the habit of a line that begins with a time; None for another line.
+def _timed_habit(line: str) -> Habit | None:
+    """Return the habit of a line that begins with a time; None for any other line.
 
     Raises:
-        ValueError: when the time is not from 0:00 to 24:00, or nothing is done at it.
+        ValueError: if the time is not from 0:00 to 24:00, or neither an activity nor a place follows.
     """
     opening = _OPENING.match(line)
     assert opening is not None
@@ -102,23 +102,23 @@ def _declared(line: str) -> Habit | None:
         return None
     begins, ends, after = span
     rest = _AFTER_TIME.match(line, after)
-    habit = _placed(line[rest.end() if rest else after :])
+    habit = _untimed_habit(line[rest.end() if rest else after :])
     if not habit.what and not habit.place:
         raise ValueError(f"{line!r} names nothing to do: write it as in '07:00 breakfast @home'")
     return habit._replace(begins=begins, ends=ends, loose=opening["loose"] is not None)
 
 
-def _placed(text: str) -> Habit:
+def _untimed_habit(text: str) -> Habit:
     place = _PLACE.search(text)
     what = text[: place.start()] if place else text
     return Habit(what.strip(), place=place["place"].strip() if place else "")
 
 
 def _span(line: str, start: int) -> tuple[int, int | None, int] | None:
-    """Return the time at a position, with the time until then if it names one, and where they end.
+    """Return the begin of the time or span at a position, the span's end or None, and the position after them.
 
     Raises:
-        ValueError: when a time is not from 0:00 to 24:00.
+        ValueError: if a time is not from 0:00 to 24:00.
     """
     first = _CLOCK.match(line, start) or _BARE.match(line, start)
     if first is None:
@@ -146,8 +146,8 @@ def _minute(match: re.Match[str], line: str) -> int:
     return hour * 60 + minute
 
 
-def _told(line: str, name: str) -> Iterator[Habit]:
-    """Yield the habits of prose, which names their times: "goes to bed around 11pm, works from 9:00 to 17:00"."""
+def _prose_habits(line: str, name: str) -> Iterator[Habit]:
+    """Yield the habits of prose that names their times: "goes to bed around 11pm, works from 9:00 to 17:00"."""
     for clause in _clauses(line):
         clock = _CLOCK.search(clause)
         if clock is None or _CONDITION.search(clause):
@@ -162,18 +162,18 @@ def _told(line: str, name: str) -> Iterator[Habit]:
         text = clause if clause[span[2] :].strip(" .") else _BEFORE_TIME.sub("", clause[:start].rstrip())
         text = _PRONOUN.sub("", text.removeprefix(name).strip()).strip()
         if text:
-            yield _placed(text)._replace(begins=span[0], ends=span[1], prose=True)
+            yield _untimed_habit(text)._replace(begins=span[0], ends=span[1], prose=True)
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """Yield the parts of prose: cut at marks, and at conjunctions where a number follows before the next mark."""
-    start, known = 0, -1  # where the present part begins, and where the last digit or mark was found
+    """Yield the clauses of prose: split at marks, and at conjunctions that a number follows before the next mark."""
+    start, ahead = 0, -1  # positions: the clause's first character, the next digit or mark
     for match in _CLAUSE_ENDS.finditer(text):
         if match["mark"] is None:
-            if known < match.end():
-                found = _DIGIT_OR_MARK.search(text, match.end())
-                known = found.start() if found else len(text)
-            if not text[known : known + 1].isdigit():
+            if ahead < match.end():
+                following = _DIGIT_OR_MARK.search(text, match.end())
+                ahead = following.start() if following else len(text)
+            if not text[ahead : ahead + 1].isdigit():
                 continue
         yield text[start : match.start()]
         start = match.end()

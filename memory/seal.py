@@ -26,7 +26,7 @@ class Seal:
 
     def __init__(self) -> None:
         self._entries = self._archived = self._marks = 0
-        self._sums = ""  # as text; "": they have changed
+        self._sums = ""  # as text; "": outdated
 
     def entry(self, entry: Entry, sign: int) -> bytes:
         """Add an entry (`sign` 1), or subtract it (-1); return its JSON."""
@@ -54,7 +54,7 @@ class Seal:
 
 
 def digest_of(value: Any) -> str:
-    """Return the hash of a value that is written whole."""
+    """Return the hash of a value that is stored whole."""
     return _digest(_encode(value))
 
 

@@ -1,4 +1,4 @@
-"""Snapshots: a stream as one JSON document, for people, tools, and checkpoints of a journal, from which replay starts.
+"""Snapshots: a stream as one JSON document, for people, for tools, and for the checkpoints from which replay starts.
 
 A run never loads its state from one.
 """
@@ -25,7 +25,7 @@ class StreamSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProfiledSnapshot(StreamSnapshot, frozen=True, kw_only=True, omit_defaults=True):
-    """A stream and its owner's profile, which owners that left lack."""
+    """A stream and its owner's profile; an owner that has left has none."""
 
     profile: Profile | None = None
 
@@ -41,7 +41,7 @@ class _Unread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def snapshot(stream: Stream) -> StreamSnapshot:
-    """Return everything that the stream holds, in one order."""
+    """Return everything that the stream holds, in a fixed order."""
     return StreamSnapshot(
         owner=stream.owner,
         entries=list(stream.entries.values()),
@@ -78,7 +78,7 @@ def load(data: bytes) -> Stream:
 
 
 def _with_unreadable(kept: _Unread) -> StreamSnapshot:
-    """Return the snapshot with the values that it has, each entry that cannot be read as an `UnreadableEntry`."""
+    """Return the snapshot with its values as stored; entries that cannot be read become `UnreadableEntry`."""
     return StreamSnapshot(
         owner=kept.owner,
         entries=[read_entry(raw) for raw in kept.entries],

@@ -1,7 +1,7 @@
 """An owner's memory stream in process: a cache of what Redis holds, readable as of any tick.
 
-Only `cogitate.memory.apply` and the tick loop change a stream. It records each change, and the ledger writes exactly
-these.
+Only `cogitate.memory.apply` and the tick loop change a stream. It records each change for the ledger, which writes
+exactly these records.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _encode = msgspec.json.Encoder().encode
 class OlderChanges(msgspec.Struct, gc=False):
     """Numbers of entries whose archive record, marks or rating changed after the tick that appended them."""
 
-    archived: list[int] = msgspec.field(default_factory=list)  # those of this tick are among them
+    archived: list[int] = msgspec.field(default_factory=list)  # including entries appended in the same tick
     marked: set[int] = msgspec.field(default_factory=set)  # likewise
     rated: set[int] = msgspec.field(default_factory=set)
     deleted: list[int] = msgspec.field(default_factory=list)
-    deleted_into: list[int] = msgspec.field(default_factory=list)  # those of the deleted that went into another entry
-    deleted_marks: list[int] = msgspec.field(default_factory=list)  # those that had marks
+    deleted_into: list[int] = msgspec.field(default_factory=list)  # entries whose archive target is deleted
+    deleted_marks: list[int] = msgspec.field(default_factory=list)  # entries whose marks are deleted
 
 
 class Changes(msgspec.Struct, frozen=True, gc=False):
     """What changed in a stream since the last `Stream.take_changes`."""
 
     appended: Mapping[int, bytes]  # number -> JSON of the entry
-    head: bytes  # its JSON; empty: it has not changed
+    head: bytes  # its JSON; empty: unchanged
     older: OlderChanges | None  # None after nearly all observations
 
     def __bool__(self) -> bool:
@@ -72,14 +72,14 @@ class Stream:
         self._appended: dict[int, bytes] = _NONE  # new entries, and their JSON once there is a seal
         self._older: OlderChanges | None = None
         self._head_changed = False
-        self._head = b""  # its JSON; empty: it is to be written anew
+        self._head = b""  # its JSON; empty: outdated
         self._changed: set[str] | None = None
-        self._vacant = 0  # places of deleted entries
+        self._vacant = 0  # slots that deleted entries leave in the dicts
         self._live: dict[int, Entry] = {n: e for n, e in self.entries.items() if n not in self.archived}
         self._counts: dict[EntryType, int] = {}
         for entry in self._live.values():
             self._counts[entry.type] = self._counts.get(entry.type, 0) + 1
-        self._observed = sum(self._counts.get(one, 0) for one in OBSERVED_TYPES)  # live, that count against their limit
+        self._observed = sum(self._counts.get(name, 0) for name in OBSERVED_TYPES)  # live entries under their limit
         self._unrated = {n for n, e in self._live.items() if e.importance == UNRATED}
         self._provisional = {n for n, e in self._live.items() if e.provisional}
         self._lines = {n: e.minute for n, e in self._live.items() if is_dialogue(e)}
@@ -95,7 +95,7 @@ class Stream:
         return [e for e in self._live.values() if e.type in types]
 
     def newest(self) -> Iterator[Entry]:
-        """Yield live entries, the highest number first; nothing is copied."""
+        """Yield live entries, the highest number first, without a copy."""
         return reversed(self._live.values())
 
     def is_live(self, number: int) -> bool:
@@ -107,8 +107,8 @@ class Stream:
         if not types:
             return len(self._live)
         total = 0
-        for one in types:  # a sum of a generator takes twice as long, and kinds ask this of every observation
-            total += self._counts.get(one, 0)
+        for name in types:  # sum() of a generator takes twice as long, and kinds call this for every observation
+            total += self._counts.get(name, 0)
         return total
 
     def observed(self) -> int:
@@ -161,7 +161,7 @@ class Stream:
         return number in self._provisional
 
     def oldest_line(self) -> int | None:
-        """Return the game time of the oldest live line of a conversation; None where there is no line."""
+        """Return the game time of the oldest live line of a conversation; None without a line."""
         if self._oldest_line is None:
             self._oldest_line = min(self._lines.values(), default=None)
         return self._oldest_line
@@ -214,7 +214,7 @@ class Stream:
         return self._older.archived if self._older is not None else ()
 
     def _note(self) -> OlderChanges:
-        """Return the record of changes of entries that were there, to add to it."""
+        """Return the record of changes to older entries, for the caller to add to."""
         if self._older is None:
             self._older = OlderChanges()
             self._report()
@@ -237,7 +237,7 @@ class Stream:
         return self._head
 
     def report_to(self, changed: set[str]) -> None:
-        """Add the owner's name to a set whenever the stream changes; at once if it has changes already."""
+        """Add the owner's name to a set whenever the stream changes; at once if changes are pending."""
         self._changed = changed
         if self._appended or self._older is not None or self._head_changed:
             changed.add(self.owner)
@@ -277,7 +277,7 @@ class Stream:
         record = next(reversed(self.archived.values()), None)  # entries archived together share one record
         if record is None or record.tick != tick or record.into != into:
             record = Archived(tick, into)
-        self.archived[entry.number] = record  # not the equal number of the effect: the entry's own is in memory already
+        self.archived[entry.number] = record  # not the effect's equal number: the entry's own is in memory
         if self._seal is not None:
             self._seal.archived(entry.number, record, 1)
         self._note().archived.append(entry.number)
@@ -324,7 +324,7 @@ class Stream:
             self._vacant = 0
 
     def forget_target(self, number: int) -> None:
-        """Clear the archive target of an entry: the target is about to be deleted."""
+        """Clear the archive target of an entry, since that target is about to be deleted."""
         before = self.archived[number]
         self.archived[number] = Archived(before.tick)
         if self._seal is not None:
@@ -369,7 +369,7 @@ class Stream:
             self._note().rated.add(number)
 
     def set_plan_status(self, item: str, status: PlanStatus) -> None:
-        """Set the present status of a plan item."""
+        """Set the current status of a plan item."""
         self.head.plan_status[item] = status
         self.note_head()
 
@@ -386,7 +386,7 @@ class Stream:
         self.note_head()
 
     def take_changes(self) -> Changes:
-        """Return what changed since the last call, which callers must not change, and start a new record."""
+        """Return the changes since the last call, which callers must not modify, and start a new record."""
         head = self._head_written() if self._head_changed else b""
         appended: Mapping[int, bytes] = self._appended
         if self._seal is None and appended:

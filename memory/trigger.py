@@ -1,7 +1,7 @@
 """The trigger that makes an agent reflect by accumulated importance (Generative Agents, Park et al. 2023, section 4.2).
 
-A counter starts at a trigger value; each step lowers it by the importance of that step's new events (observations,
-not conversations and not thoughts); at or below zero the agent reflects at that step and the counter starts again.
+A counter starts at a trigger value. Each step lowers it by the importance of that step's new events (observations, but
+no conversations or thoughts). At zero or below, the agent reflects at that step, and the counter restarts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ReflectionTrigger:
     def step(self, importances: Iterable[int]) -> tuple[ReflectionTrigger, bool]:
         """Return the counter after the new events of one step, and whether the owner reflects at this step.
 
-        All events of a step count together, whatever their order; what exceeds the trigger is not carried over.
+        All events of a step count together, whatever their order; an excess over the trigger is not carried over.
         """
         left = self.left - sum(importances)
         return (

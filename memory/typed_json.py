@@ -1,8 +1,8 @@
-"""JSON into typed values, from any thread.
+"""Decodes JSON into typed values, from any thread.
 
 msgspec resolves the annotations of a struct at its first use. A second thread that uses the struct meanwhile reads
-types that are not there yet, and the process crashes (SIGSEGV, msgspec 0.22). Here each type is resolved under a lock
-before anything decodes with it.
+types that are not resolved yet, and the process crashes (SIGSEGV, msgspec 0.22). This module resolves each type under
+a lock before anything decodes with it.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 def with_shared_defaults(value: Struct) -> Struct:
-    """Return a struct whose fields that equal their defaults hold these very objects.
+    """Return the struct with the default object itself in each field that equals its default.
 
-    msgspec omits a default only if the field holds the same object, so that equal floats, strings or large integers
-    from elsewhere would be written, and equal values would differ as JSON.
+    msgspec omits a field only if it holds the very object of its default. It would write an equal float, string or
+    large integer from elsewhere, and equal structs would differ as JSON.
     """
     fields, defaults = value.__struct_fields__, value.__struct_defaults__  # the last fields have defaults
     shared = {

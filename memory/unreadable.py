@@ -1,7 +1,7 @@
 """Unreadable values: entries, heads and marks with values outside their types, such as an invented entry type.
 
-Custom kinds could write them before the loop checked the effects of kinds. Readers of a run skip and report them; only
-a replay of the journal holds them, as the writing host did.
+Custom kinds could write them in versions whose loop did not check the effects of kinds. Readers of a run skip and
+report them; only a replay of the journal holds them, as the host that wrote them did.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from cogitate.memory.stream import Stream
 _ENTRY = typed_json.decoder(Entry)
 _HEAD = typed_json.decoder(Head)
 _MARKS = typed_json.decoder(Marks)
-_LOOSE = ("counters", "plan_status")  # the fields of a head whose values effects set one by one
+_LOOSE = ("counters", "plan_status")  # fields of a head whose values effects set one by one
 _STATUSES = frozenset(get_args(PlanStatus))
 _EFFECTS: dict[Any, Any] = {struct.__struct_config__.tag: struct for struct in get_args(Effect) if struct is not Append}
 _GIVEN = ("number", "tick", "rated")  # set by the host, not by a kind
-_SAID = 200  # characters of a reason
+_MAX_REASON = 200  # characters
 
 
 class UnreadableItem(PlanItem, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,10 +62,10 @@ def as_it_is(fields: Any, error: msgspec.ValidationError) -> UnreadableEntry:
     """Return an entry with its stored values, valid or not.
 
     Args:
-        error: the error of the strict decoder; raised again when the fields are not those of an entry.
+        error: the error of the strict decoder.
 
     Raises:
-        ValueError: when they are not.
+        ValueError: that error, if the fields are not those of an entry.
     """
     if not isinstance(fields, dict) or not {"type", "text", "minute"} <= fields.keys() <= {*Entry.__struct_fields__}:
         raise error
@@ -84,8 +84,8 @@ def why_unreadable(entry: Entry) -> str:
     try:
         typed_json.convert(msgspec.to_builtins(entry), Entry)
     except msgspec.ValidationError as error:
-        return str(error)[:_SAID]
-    return "its values are those of an entry"
+        return str(error)[:_MAX_REASON]
+    return "all its values are valid"
 
 
 def unreadable(streams: Iterable[Stream]) -> Iterator[LeftOut]:
@@ -95,7 +95,7 @@ def unreadable(streams: Iterable[Stream]) -> Iterator[LeftOut]:
             if why := why_unreadable(entry):
                 yield LeftOut(stream.owner, number, why)
         if wrong := _wrong_values(stream):
-            yield LeftOut(stream.owner, 0, ", ".join(wrong)[:_SAID])
+            yield LeftOut(stream.owner, 0, ", ".join(wrong)[:_MAX_REASON])
 
 
 def leave_out(stream: Stream, numbers: Iterable[int], tick: int) -> None:
@@ -133,7 +133,7 @@ def read_marks(raw: bytes | msgspec.Raw) -> Marks:
     """Return marks from their JSON; any of them may have a wrong value.
 
     Raises:
-        ValueError: if they are invalid marks.
+        ValueError: if the fields are not those of marks.
     """
     try:
         return _MARKS.decode(raw)
@@ -148,20 +148,20 @@ def effect_as_it_is(fields: Any, error: msgspec.ValidationError) -> Effect:
     """Return an effect other than `Append` with its stored values, valid or not.
 
     Args:
-        error: the error of the strict decoder; raised again when the fields are not those of an effect.
+        error: the error of the strict decoder.
 
     Raises:
-        ValueError: when they are not.
+        ValueError: that error, if the fields are not those of an effect.
     """
-    found = dict(fields) if isinstance(fields, dict) else {}
-    struct = _EFFECTS.get(found.pop("type", None))
-    if struct is None or not found.keys() <= {*struct.__struct_fields__}:
+    given = dict(fields) if isinstance(fields, dict) else {}
+    struct = _EFFECTS.get(given.pop("type", None))
+    if struct is None or not given.keys() <= {*struct.__struct_fields__}:
         raise error
     try:
-        read: Effect = struct(**{name: _value(struct, name, value) for name, value in found.items()})
+        effect: Effect = struct(**{name: _value(struct, name, value) for name, value in given.items()})
     except TypeError:
         raise error from None
-    return read
+    return effect
 
 
 def _object(raw: bytes | msgspec.Raw, error: msgspec.ValidationError) -> dict[str, Any]:
@@ -175,8 +175,8 @@ def _object(raw: bytes | msgspec.Raw, error: msgspec.ValidationError) -> dict[st
 def _mend(stream: Stream) -> None:
     """Delete the unreadable values of head and marks."""
     head = stream.head
-    for name, why in (("counters", _wrong_counters(head)), ("plan_status", _wrong_statuses(head))):
-        for key in why:
+    for name, wrong in (("counters", _wrong_counters(head)), ("plan_status", _wrong_statuses(head))):
+        for key in wrong:
             del getattr(head, name)[key]
             stream.note_head()
     for number in _wrong_marks(stream):

@@ -1,7 +1,7 @@
 """A read-only view of one owner's memory, for hosts and for people who inspect a run.
 
-A view copies no stream: each call reads the present memory, and its cost follows its result, except that a search
-scores every memory that passes its filters. Results are frozen or copies.
+A view copies no stream: each call reads the current memory and stops once its result is complete; a search scores every
+memory that passes its filters. Results are frozen or copies.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from cogitate.memory.summaries.conversations import Conversation, conversations
 MAX_LIMIT = 1_000_000  # entries
 MAX_MINUTE = 2**53 - 1  # game time
 MAX_TOKENS = 1_000_000
-WITHOUT_QUERY = 50  # memories that a context without a query considers, the newest
+WITHOUT_QUERY = 50  # newest memories that a context without a query considers
 
-_TOLD: tuple[EntryType, ...] = tuple(name for name in ENTRY_TYPES if name != "plan")
+_EXCEPT_PLANS: tuple[EntryType, ...] = tuple(name for name in ENTRY_TYPES if name != "plan")
 
 
 class Present(NamedTuple):
-    """The facts of a run at the last boundary that a view of memories shows."""
+    """The facts of a run, as of the last boundary, that a view of memories reads."""
 
     minute: int  # game time, total minutes
     clock: Clock
@@ -53,20 +53,20 @@ class Present(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CurrentPlan:
-    """The plan that is valid now, each item with its present status."""
+    """The plan that is valid now, each item with its current status."""
 
     number: int  # of its entry
     valid_until: int  # game time at which it ends
     items: tuple[PlanItem, ...]  # in order of time
-    now: PlanItem | None  # the item whose time came last, unless it is done or cancelled
-    next: PlanItem | None  # the first pending item whose time is to come
+    now: PlanItem | None  # the latest item that has begun, unless it is completed or cancelled
+    next: PlanItem | None  # the first pending item to come
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relationship:
-    """An owner's relationship with another: the facts that the host stated, and the memories that involve it."""
+    """An owner's relationship with another: the words that the host stated, and the memories that involve the other."""
 
-    who: str  # the subject as entries name it: an owner, or a name
+    who: str  # the other, as entries name it: an owner, or a name
     name: str  # its display name
     words: str  # the relationship in words (`Character.relationships`); empty: none is stated
     memories: int  # live memories that involve it
@@ -77,13 +77,13 @@ class MemoryView:
     """A read-only view of one owner's memory, as of the last boundary.
 
     Lists are in the order in which the memories were formed, the newest last; `limit` keeps the newest. They hold live
-    memories: archived ones are no longer remembered. A view may be kept: it always reads the present memory.
+    memories, no archived ones. A host may keep a view: it always reads the current memory.
     """
 
     def __init__(
         self,
         owner: str,
-        stream: Callable[[], Stream],  # the owner's as it is now
+        stream: Callable[[], Stream],  # returns the owner's current stream
         present: Callable[[], Present],
         similarity: Similarity | None = None,
     ) -> None:
@@ -150,14 +150,14 @@ class MemoryView:
 
         Args:
             query: a situation or a question; "": score without one.
-            limit: how many at most.
-            profile: "default", "dialogue", "spec", or a table of weights by component; None: that of the run.
+            limit: the largest number of memories.
+            profile: "default", "dialogue", "spec", or a table of weights by component; None: the run's.
             about: only memories that involve one of these owners or names.
             types: only memories of these types.
             since: only memories from this game time on.
 
         Raises:
-            InputError: naming the argument that cannot be used.
+            InputError: naming the invalid argument.
         """
         choice = self._present().profile if profile is None else check_choice("profile", profile)
         return self._recall(
@@ -175,7 +175,7 @@ class MemoryView:
         """Return the newest memories.
 
         Raises:
-            InputError: for an invalid limit, as for each of these calls.
+            InputError: for an invalid limit, as in the other lists.
         """
         return self._newest(check_integer("limit", limit, 0, MAX_LIMIT), lambda entry: True)
 
@@ -194,8 +194,8 @@ class MemoryView:
         Raises:
             InputError: for an invalid subject.
         """
-        meant = self._subjects((check_text("subject", subject, MAX_LABEL),))
-        return self._newest(_limit(limit), lambda entry: any(one in meant for one in entry.subjects))
+        subjects = self._subjects((check_text("subject", subject, MAX_LABEL),))
+        return self._newest(_limit(limit), lambda entry: any(one in subjects for one in entry.subjects))
 
     def between(self, start: int, end: int) -> tuple[Entry, ...]:
         """Return the memories whose game time is in [start, end).
@@ -208,25 +208,26 @@ class MemoryView:
         return self._newest(None, lambda entry: first <= entry.minute < last)
 
     def reflections(self, limit: int | None = None) -> tuple[Entry, ...]:
-        """Return the reflections; `evidence` names the entries that each is based on."""
+        """Return the reflections; the `evidence` of each names the entries that it is based on."""
         return self._newest(_limit(limit), lambda entry: entry.type == "reflection")
 
     def conversations(self, limit: int | None = None) -> tuple[Conversation, ...]:
-        """Return the conversations that the owner remembers, by their first line. A summarised one holds only its
-        summary.
+        """Return the conversations that the owner remembers, in order of their first lines.
+
+        A summarised conversation holds only its summary.
         """
         most = _limit(limit)
         dialogue = self._newest(None, lambda entry: entry.source == "dialogue" or entry.type == "message")
-        told = [
+        summarised = [
             Conversation(tuple(sorted({self._owner, *entry.subjects})), (entry,))
             for entry in dialogue
             if entry.type == "summary"
         ]
-        found = sorted([*told, *conversations(self._owner, dialogue)], key=lambda talk: talk.oldest)
-        return tuple(found if most is None else found[len(found) - min(most, len(found)) :])
+        talks = sorted([*summarised, *conversations(self._owner, dialogue)], key=lambda talk: talk.oldest)
+        return tuple(talks if most is None else talks[len(talks) - min(most, len(talks)) :])
 
     def relationships(self) -> tuple[Relationship, ...]:
-        """Return every person in the memories or in the relationships that the host stated, by name."""
+        """Return a relationship with each person in the memories or in the host's statements, in order of name."""
         names, words = self._present().names, dict(self._stream().head.character.relationships)
         count: dict[str, int] = {}
         latest: dict[str, int] = {}
@@ -234,10 +235,10 @@ class MemoryView:
             for who in {*entry.subjects} - {self._owner}:
                 count[who] = count.get(who, 0) + 1
                 latest[who] = max(latest.get(who, 0), entry.minute)
-        for said in words:  # stated by name, or by id
-            if said not in count and not any(resolve_name(who, names) == said for who in count):
-                count[said] = 0
-        found = [
+        for stated in words:  # a name, or an id
+            if stated not in count and not any(resolve_name(who, names) == stated for who in count):
+                count[stated] = 0
+        relationships = [
             Relationship(
                 who=who,
                 name=(name := resolve_name(who, names)),
@@ -247,7 +248,7 @@ class MemoryView:
             )
             for who, memories in count.items()
         ]
-        return tuple(sorted(found, key=lambda one: (one.name, one.who)))
+        return tuple(sorted(relationships, key=lambda one: (one.name, one.who)))
 
     def plan(self) -> CurrentPlan | None:
         """Return the current plan, with the status of each item and the next one; None without a plan."""
@@ -269,27 +270,29 @@ class MemoryView:
         profile: str | Mapping[str, float] | None = None,
         about: str | Iterable[str] = (),
     ) -> str:
-        """Return lines for a prompt of the host, within a number of tokens.
+        """Return lines for a prompt of the host, within a limit of tokens.
 
-        They are the owner's known facts, its long-term summary in at most a quarter of the room, the present and next
-        item of its plan, and memories with their times, in order of time: those that matter most for `query`, or the
-        newest without one. Memories are never cut.
+        They are the owner's known facts, its long-term summary in at most a quarter of the limit, the current and the
+        next item of its plan, and memories with their times, in order of time: those that matter most for `query`, or
+        the newest without one. Memories are never cut.
 
         Args:
-            tokens: the room, at 1.3 tokens for a word.
+            tokens: the limit, at 1.3 tokens a word.
 
         Raises:
-            InputError: naming the argument that cannot be used.
+            InputError: naming the invalid argument.
         """
         room = check_integer("tokens", tokens, 1, MAX_TOKENS)
         choice = self._present().profile if profile is None else check_choice("profile", profile)
         asked = check_text("query", query, MAX_TEXT, blank=True)
         subjects = self._subjects(_listed("about", about))
         if asked.strip():
-            found = self._recall(asked, limit=room, profile=profile_of(choice), subjects=subjects, types=_TOLD, since=0)
-            ranked = [one.entry for one in found]
+            scored = self._recall(
+                asked, limit=room, profile=profile_of(choice), subjects=subjects, types=_EXCEPT_PLANS, since=0
+            )
+            ranked = [one.entry for one in scored]
         else:
-            ranked = list(islice(self._iter_told(subjects), min(room, WITHOUT_QUERY)))
+            ranked = list(islice(self._newest_except_plans(subjects), min(room, WITHOUT_QUERY)))
         plan = self.plan()
         with self.clock.in_force():
             return context_lines(
@@ -302,7 +305,7 @@ class MemoryView:
                 names=self._present().names,
             )
 
-    # -- its parts -----------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------
 
     def _recall(
         self,
@@ -325,22 +328,22 @@ class MemoryView:
         with self.clock.in_force():
             return tuple(retrieve(entries, wanted, profile))
 
-    def _iter_told(self, subjects: tuple[str, ...]) -> Iterable[Entry]:
-        """Return the memories that a context may show, the newest first; plans are shown separately."""
-        wanted = Query(minute=0, types=_TOLD, subjects=subjects)
+    def _newest_except_plans(self, subjects: tuple[str, ...]) -> Iterable[Entry]:
+        """Return the memories that a context may list, the newest first; it shows the plan separately."""
+        wanted = Query(minute=0, types=_EXCEPT_PLANS, subjects=subjects)
         return filter(wanted.admits, self._stream().newest())
 
     def _newest(self, limit: int | None, fits: Callable[[Entry], bool]) -> tuple[Entry, ...]:
-        """Return the newest entries that fit, in order of number; it looks at no more entries than it must."""
-        found = islice(filter(fits, self._stream().newest()), limit)
-        return tuple(found)[::-1]
+        """Return the newest entries that fit, in order of number, and read no more entries than necessary."""
+        newest = islice(filter(fits, self._stream().newest()), limit)
+        return tuple(newest)[::-1]
 
     def _subjects(self, named: Sequence[str]) -> tuple[str, ...]:
         return subjects_named(named, self._present().names)
 
 
 def subjects_named(named: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the subjects that are meant: each as it is, and the owners and places of that display name."""
+    """Return the subjects that these words mean: each word itself, and the owners and places of that display name."""
     if not named:
         return ()
     return tuple(dict.fromkeys([*named, *(owner for owner, name in sorted(names.items()) if name in named)]))
@@ -358,11 +361,11 @@ def _types(value: object) -> tuple[EntryType, ...]:
     """Return types of entries.
 
     Raises:
-        InputError: naming one that does not exist.
+        InputError: naming an unknown one.
     """
     named = _listed("types", value)
-    found: tuple[EntryType, ...] = tuple(known for known in ENTRY_TYPES if known in named)
-    for one in named:
-        if one not in found:
-            raise InputError(f"types: unknown type {quoted(one)}; use one of {', '.join(ENTRY_TYPES)}")
-    return found
+    types: tuple[EntryType, ...] = tuple(known for known in ENTRY_TYPES if known in named)
+    for name in named:
+        if name not in types:
+            raise InputError(f"types: unknown type {quoted(name)}; use one of {', '.join(ENTRY_TYPES)}")
+    return types

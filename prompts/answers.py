@@ -1,10 +1,10 @@
-"""The answers that prompts ask for.
+"""The classes of the answers that prompts ask for.
 
 The schemas require every field and forbid others. Bounds and patterns help where the server enforces them; a server
 that rejects these keywords gets a schema without them (`cogitate.workers.llm.requests.schema`). Several servers accept
 a schema and then ignore it, so validators are more lenient, and `cogitate.workers.llm.replies.reading` reads other
 forms. Field names follow the streams design (tasks 7 to 9). The docstrings of answers are part of their schemas: a
-model reads them. So is the order of fields: a model writes its reasons before its choice.
+model reads them. The order of fields matters too: a model writes its reason before its choice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cogitate.prompts.clock_times import clock_text
 from cogitate.prompts.render import plain
 
 MAX_PHRASE = 200  # characters of a time, a description, a place, a reason
-HELD_PHRASE = 120  # characters that the schema allows; servers that enforce it cut longer texts there
+HELD_PHRASE = 120  # characters that the schema allows; a server that enforces it cuts a longer text there
 MAX_PARAGRAPH = 1_200  # characters of an insight
 MAX_SUMMARY = 20_000  # characters of a summary, which its kind bounds further
 MAX_ITEMS = 20  # more than this from one answer is noise
@@ -45,19 +45,19 @@ def _capped(most: int) -> AfterValidator:
 
 
 def _unlabelled(text: str) -> str:
-    """Return a text without the brackets around it, and without a number or a time in brackets before it.
+    """Strip the brackets around a text, or a bracketed label before it, such as a number or a time.
 
     Small models copy such labels from lists and memories.
     """
     kept = text.strip()
-    found = _LABEL.match(kept)
-    kept = (kept[found.end() :] if found is not None else kept) or text
+    label = _LABEL.match(kept)
+    kept = (kept[label.end() :] if label is not None else kept) or text
     inside = _IN_BRACKETS.fullmatch(kept)
     return inside[1] if inside is not None and count_words(kept) >= _SENTENCE else kept
 
 
 def _whole(text: str) -> str:
-    """Return a phrase that was cut at the schema's bound up to its last sentence, if that is at least half of it."""
+    """Shorten a phrase that the server cut at the schema's bound to its whole sentences, if they are half of it."""
     if len(text) != HELD_PHRASE:
         return text
     end = max(text.rfind(mark) for mark in _ENDS)
@@ -65,7 +65,7 @@ def _whole(text: str) -> str:
 
 
 def _unless(is_wrong: Callable[[str], object], why: str) -> AfterValidator:
-    """Return the check of a text that tells the model why it is wrong."""
+    """Return a validator that rejects a text for which `is_wrong` holds and tells the model why."""
 
     def check(text: str) -> str:
         if is_wrong(text):
@@ -84,8 +84,8 @@ def _clamped(least: int, most: int) -> BeforeValidator:
     return BeforeValidator(clamp)
 
 
-def _held_to(**keywords: int | str) -> Any:
-    """Return keywords for the schema only; validation is more lenient."""
+def _in_schema(**keywords: int | str) -> Any:
+    """Add keywords to the schema only; validation is more lenient."""
     return Field(json_schema_extra=dict(keywords))
 
 
@@ -93,23 +93,23 @@ _first = BeforeValidator(lambda value: value[:MAX_ITEMS] if isinstance(value, li
 _filled = _unless(is_blank, "must not be empty")
 _no_time = _unless(lambda text: _CLOCK.fullmatch(text.strip()), "{text!r} is a time: say what the character does")
 _phrase = (AfterValidator(_whole), AfterValidator(_unlabelled), _capped(MAX_PHRASE))
-Phrase = Annotated[str, *_phrase, _held_to(maxLength=HELD_PHRASE)]
-Reason = Annotated[str, *_phrase, _held_to(minLength=3, maxLength=HELD_PHRASE)]
+Phrase = Annotated[str, *_phrase, _in_schema(maxLength=HELD_PHRASE)]
+Reason = Annotated[str, *_phrase, _in_schema(minLength=3, maxLength=HELD_PHRASE)]
 Deed = Annotated[Reason, _no_time]
-FilledPhrase = Annotated[str, *_phrase, _filled, _held_to(minLength=2, maxLength=HELD_PHRASE)]
-_clock = _held_to(pattern="^(1[0-2]|[1-9]):[0-5][0-9] (AM|PM)$")
+FilledPhrase = Annotated[str, *_phrase, _filled, _in_schema(minLength=2, maxLength=HELD_PHRASE)]
+_clock = _in_schema(pattern="^(1[0-2]|[1-9]):[0-5][0-9] (AM|PM)$")
 ClockTime = Annotated[str, AfterValidator(clock_text), _capped(MAX_PHRASE), _filled, _clock]
 _paragraph = (AfterValidator(_unlabelled), _capped(MAX_PARAGRAPH), _filled)
-FilledParagraph = Annotated[str, *_paragraph, _held_to(minLength=10, maxLength=MAX_PARAGRAPH)]
+FilledParagraph = Annotated[str, *_paragraph, _in_schema(minLength=10, maxLength=MAX_PARAGRAPH)]
 _bounded = _unless(lambda text: len(text) > MAX_SUMMARY, f"has {{size}} characters: write at most {MAX_SUMMARY}")
 Summary = Annotated[str, AfterValidator(plain), _filled, _bounded]
-Importance = Annotated[int, _clamped(1, 10), _held_to(minimum=1, maximum=10)]
-Significance = Annotated[int, _clamped(7, 10), _held_to(minimum=7, maximum=10)]
-Priority = Annotated[int, _clamped(1, 5), _held_to(minimum=1, maximum=5)]
-Change = Annotated[int, _clamped(-2, 2), _held_to(minimum=-2, maximum=2)]
+Importance = Annotated[int, _clamped(1, 10), _in_schema(minimum=1, maximum=10)]
+Significance = Annotated[int, _clamped(7, 10), _in_schema(minimum=7, maximum=10)]
+Priority = Annotated[int, _clamped(1, 5), _in_schema(minimum=1, maximum=5)]
+Change = Annotated[int, _clamped(-2, 2), _in_schema(minimum=-2, maximum=2)]
 
 
-_Omitted = Annotated[SkipJsonSchema[str], BeforeValidator(lambda _: "")]  # a field that is not asked for
+_Omitted = Annotated[SkipJsonSchema[str], BeforeValidator(lambda _: "")]  # a field that the schema leaves out
 
 
 class Answer(BaseModel):
@@ -133,7 +133,7 @@ class Step(Answer):
 class StepPlan(Answer):
     """A plan without times of day: steps in their order."""
 
-    activities: Annotated[list[Step], _first, _held_to(minItems=1, maxItems=8)]
+    activities: Annotated[list[Step], _first, _in_schema(minItems=1, maxItems=8)]
 
 
 class Activity(Answer):
@@ -148,7 +148,7 @@ class Activity(Answer):
 class DailyPlan(Answer):
     """A day's plan: 5 to 8 activities in order of time."""
 
-    activities: Annotated[list[Activity], _first, _held_to(minItems=5, maxItems=8)]
+    activities: Annotated[list[Activity], _first, _in_schema(minItems=5, maxItems=8)]
 
 
 class RatedMemory(Answer):
@@ -161,7 +161,7 @@ class RatedMemory(Answer):
 class RatingsAnswer(Answer):
     """How important memories are, by their numbers."""
 
-    ratings: Annotated[list[RatedMemory], _first, _held_to(minItems=1, maxItems=MAX_ITEMS)]
+    ratings: Annotated[list[RatedMemory], _first, _in_schema(minItems=1, maxItems=MAX_ITEMS)]
 
 
 class ActionAnswer(Answer):
@@ -173,13 +173,13 @@ class ActionAnswer(Answer):
     completing_plan_item: bool = False  # the present plan item is done
 
 
-class UnexplainedAction(ActionAnswer):  # for models that give no good reasons
+class UnexplainedAction(ActionAnswer):  # for models whose reasons are poor
     """What a character does next."""
 
     reason: _Omitted = ""
 
 
-class PlacedAction(ActionAnswer):  # where no place is to be chosen
+class PlacedAction(ActionAnswer):  # for a prompt that offers no places
     """What a character does next."""
 
     location: _Omitted = ""
@@ -203,11 +203,11 @@ class ReflectionAnswer(Answer):
     """One insight drawn from recent experiences."""
 
     insight: FilledParagraph
-    significance: Significance = 7  # an insight is remembered as one of weight
-    relationship_changes: Annotated[list[RelationshipChange], _first, _held_to(maxItems=5)] = []
+    significance: Significance = 7  # the lower bound: every insight is important
+    relationship_changes: Annotated[list[RelationshipChange], _first, _in_schema(maxItems=5)] = []
 
 
-class InsightAlone(ReflectionAnswer):  # for models that give no good reasons
+class InsightAlone(ReflectionAnswer):  # for models whose reasons are poor
     """One insight drawn from recent experiences."""
 
     relationship_changes: Annotated[SkipJsonSchema[list[RelationshipChange]], BeforeValidator(lambda _: [])] = []

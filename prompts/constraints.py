@@ -1,7 +1,7 @@
-"""Constraints of a job's data on its answer, such as the places and people in its prompt.
+"""Constraints that a job's data puts on its answer, such as the places and people in its prompt.
 
-The prompt shows them and the answer is judged by them. They are no part of its schema, which is the same for the jobs
-of a kind, so that a provider's prefix cache holds; only for a weak model does the schema hold their choices.
+The prompt lists them, and a worker checks the answer against them. The schema leaves them out: it is the same for all
+jobs of a kind, so that a provider can cache the common prefix. Only a weak model's schema lists the choices.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MOST_CHOICES = 250  # values of one field
 class Constraint:
     """The values that one field of an answer may have."""
 
-    field: str  # names joined by dots, past lists: "activities.location"
-    choices: tuple[str, ...] = ()  # for a text; empty: any
+    field: str  # a dotted path without the indexes of lists: "activities.location"
+    choices: tuple[str, ...] = ()  # for a text; empty: any text
     least: int | None = None  # bounds of a number, or of a text's or a list's length
     most: int | None = None

@@ -1,8 +1,8 @@
-"""Renders prompt templates: files in this folder, each of which a host may override with a file of the same name.
+"""Renders prompt templates: files in this folder, which a host may override with files of the same names.
 
 A template has two blocks: `system` (stable text, the same for every agent, so that prefix caches hit) and `user`
 (the world first, then the identity, then what changes). Every inserted value is data. Rendering escapes it in every
-template, a host's included: it can neither close a fence such as ``</memories>`` nor begin a line.
+template, including a host's: a value can neither close a fence such as ``</memories>`` nor begin a line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _values(names: str, *shared: str) -> frozenset[str]:
     return frozenset(" ".join((names, *shared)).split())
 
 
-#: The values of an owner's identity, and the language to write in; "" where that is the language of the memories.
+#: The values of an owner's identity, and the language to write in; "" for the language of the memories.
 _PERSONA = "name age occupation traits background currently language"
 #: The values of a game time: the number of its day, its time of day, and both in words.
 _TIME = "day time now"
@@ -56,7 +56,7 @@ VALUES: dict[str, frozenset[str]] = {
     "recount_npc": _values(_RECOUNT, _TIME),
     "recount_world": _values("events related", _RECOUNT, _TIME),
     "own": _values("ask example params", _KNOWN, _PERSONA, _TIME),
-    "repair": _values("answer complaint"),  # is added to the prompt of another kind
+    "repair": _values("answer complaint"),  # appended to the prompt of another kind
 }
 
 _LONGEST_KNOWN = 600  # characters; a memory in a prompt has at most 500
@@ -78,14 +78,14 @@ class Rendered(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """Text without control and hidden characters, on one line."""
+    """Return a text on one line, without control and hidden characters."""
     if text.isascii() and text.isprintable():  # nearly all memories: spaces are their only white space
         return " ".join(text.split()) if "  " in text else text.strip()
     return _CONTROL.sub("", _SPACE.sub(" ", without_hidden(text))).strip()
 
 
 def neutral(value: Any) -> Any:
-    """Return a value that is safe to insert: a text becomes one line without angle brackets, and closes no fence."""
+    """Return a value that is safe to insert: text becomes one line without angle brackets, so it closes no fence."""
     if not isinstance(value, str):
         return neutral(str(value)) if isinstance(value, list | tuple | set | Mapping) else value
     return (_known_neutral if len(value) <= _LONGEST_KNOWN else _neutral)(value)
@@ -96,7 +96,7 @@ def _neutral(text: str) -> str:
     return plain(text).replace("<", "‹").replace(">", "›").replace("`", "'")
 
 
-_known_neutral = lru_cache(maxsize=20_000)(_neutral)  # many prompts show a memory: twenty for each of a thousand agents
+_known_neutral = lru_cache(maxsize=20_000)(_neutral)  # many prompts show the same memory; 20 for each of 1,000 agents
 
 
 _REPLACED: ContextVar[Mapping[str, str]] = ContextVar("replaced", default=MappingProxyType({}))
@@ -104,7 +104,7 @@ _REPLACED: ContextVar[Mapping[str, str]] = ContextVar("replaced", default=Mappin
 
 @contextmanager
 def replaced(templates: Mapping[str, str]) -> Iterator[None]:
-    """Have these texts, by name, go before the files of templates, for the block of a job of a run that has them."""
+    """Use these texts, by template name, instead of the files while the block runs a job of the run that has them."""
     token = _REPLACED.set(templates)
     try:
         yield
@@ -113,7 +113,7 @@ def replaced(templates: Mapping[str, str]) -> Iterator[None]:
 
 
 class Templates:
-    """The active templates: those of the job's run, then a host's files, override the built-in ones."""
+    """The active templates: a run's own texts override a host's files, which override the built-in ones."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
@@ -126,7 +126,7 @@ class Templates:
     def _environment(self) -> Environment:
         from jinja2 import Environment, StrictUndefined  # here: a host that renders nothing needs no Jinja
 
-        class Quick(Environment):  # at `memory.text`: it asks a dict for its keys before its attributes
+        class Quick(Environment):  # resolves `memory.text` faster: it tries a dict's keys before its attributes
             def getattr(self, obj: Any, attribute: str) -> Any:
                 return obj[attribute] if isinstance(obj, dict) and attribute in obj else super().getattr(obj, attribute)
 
@@ -193,31 +193,31 @@ class Templates:
         try:
             source = self._path(name).read_text(encoding="utf-8") if text is None else text
             template = self._environment.from_string(source)
-            named = meta.find_undeclared_variables(self._environment.parse(source))
-            asked = frozenset(named - set(self._environment.globals))
+            undeclared = meta.find_undeclared_variables(self._environment.parse(source))
+            used = frozenset(undeclared - set(self._environment.globals))
         except (OSError, UnicodeDecodeError) as error:
             raise TemplateError(f"prompt template {path} cannot be read: {error}") from error
         except TemplateSyntaxError as error:
             raise TemplateError(f"prompt template {path}, line {error.lineno}: {error.message}") from error
-        if name in VALUES and (unknown := sorted(asked - VALUES[name])):
+        if name in VALUES and (unknown := sorted(used - VALUES[name])):
             raise TemplateError(
-                f"prompt template {path} asks for {', '.join(unknown)}; it is given {', '.join(sorted(VALUES[name]))}"
+                f"prompt template {path} uses {', '.join(unknown)}; its values are {', '.join(sorted(VALUES[name]))}"
             )
         for block in BLOCKS:
             if block not in template.blocks:
                 raise TemplateError(f"prompt template {path} has no block {block!r}; it needs {' and '.join(BLOCKS)}")
-        return template, hashlib.sha256(source.encode()).hexdigest()[:16], built_in, asked
+        return template, hashlib.sha256(source.encode()).hexdigest()[:16], built_in, used
 
 
 def check_template(name: str, text: str) -> None:
-    """Check a text that is to replace a built-in template.
+    """Check a text that replaces a built-in template.
 
     Raises:
-        InputError: when there is no template of this name.
+        InputError: when no template has this name.
         TemplateError: when the text is broken.
     """
     if name not in VALUES:
-        raise InputError(f"there is no prompt template {quoted(name)}; there are {', '.join(sorted(VALUES))}")
+        raise InputError(f"there is no prompt template {quoted(name)}; the templates are {', '.join(sorted(VALUES))}")
     with replaced({name: text}):
         Templates().check([name])
 
@@ -225,7 +225,7 @@ def check_template(name: str, text: str) -> None:
 def check_templates(folder: Path | None = None) -> dict[str, str]:
     """Return the versions of all built-in templates; a file of the same name in `folder` overrides one.
 
-    The phrases in `folder`, if it has some, are checked as well.
+    Also checks the phrases in `folder`, if any.
 
     Raises:
         TemplateError: when one is missing or broken, or when `folder` does not exist.

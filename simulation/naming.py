@@ -1,4 +1,4 @@
-"""Owner and location ids from names: readable ASCII, so that they are safe in keys, logs and addresses."""
+"""Derives owner and location ids from names: readable ASCII, safe in keys, logs and addresses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def slug(name: str) -> str:
 
 
 def distinct(slugs: list[str], otherwise: str) -> list[str]:
-    """Return the slugs, with empty ones called `otherwise` and repeated ones numbered, so that all differ."""
+    """Make slugs distinct: an empty one becomes `otherwise`, and repeated ones get numbers."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}  # last number given to each slug; lower ones are taken
     result: list[str] = []

@@ -1,4 +1,4 @@
-"""Read the tables of texts that lie beside the modules of the simulation, as TOML."""
+"""Reads the simulation's tables of texts, TOML files beside its modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The day of a small town (streams design, task 7) as a routine: breakfast, work, lunch, work, company, home."""
+"""Builds an inhabitant's routine (streams design, task 7): breakfast, work, lunch, work, company, home."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cogitate.memory.profile import Profile
 from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of
 
 LUNCH, DINNER = 720, 1140  # minutes after midnight
-FROM_HOME, FROM_ELSEWHERE = 480, 540  # when work begins unless the world says otherwise
+FROM_HOME, FROM_ELSEWHERE = 480, 540  # when work begins by default, in minutes after midnight
 _RETIRED = re.compile(r"\b(?:pensioner|retired|retiree)\b", re.IGNORECASE)
 
 
@@ -18,8 +18,8 @@ def usual_day(
     """Return the routine of an inhabitant; times are minutes after midnight.
 
     Args:
-        work_name: of the place of work; "" for one who works at no place in particular.
-        hours: from when to when it works.
+        work_name: the name of the workplace; "" for a person without one.
+        hours: when work begins and ends.
     """
     at_home = not profile.work or profile.work == profile.home
     begin, finish = hours or (max(FROM_HOME if at_home else FROM_ELSEWHERE, wake + 60), 1020)
@@ -62,7 +62,9 @@ def _working(profile: Profile, place: str, pursuit: str) -> str:
 
 
 def _continuing(profile: Profile, place: str, pursuit: str) -> str:
-    """Return the afternoon's work. Who studies, or works at no place in particular, works on what occupies it."""
+    """Return the afternoon's work: the person's pursuit for students, the retired and those who work at home or at no
+    particular place.
+    """
     retired, studies = _RETIRED.search(profile.occupation) is not None, "student" in profile.occupation.lower()
     own = not place or place == "home" or studies or retired
     if own and pursuit.startswith(GOING_ON) and pursuit != _working(profile, place, pursuit):

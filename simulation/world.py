@@ -1,4 +1,4 @@
-"""The interface of a world to the tick loop (a protocol: any object with these members is one), and a still world."""
+"""The protocol that a world implements for the tick loop, and a world in which nothing happens."""
 
 from __future__ import annotations
 
@@ -234,6 +234,6 @@ class StillWorld(SteppedWorld):
         """Continue with the owners and places of a dump.
 
         Raises:
-            ValueError: if it is of another world, such as that of a host which resumed the run.
+            ValueError: if it is the dump of another kind of world, such as that of the host that resumed the run.
         """
         self._state = read_dump(data, _State, "a world in which nothing happens")

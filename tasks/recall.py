@@ -59,7 +59,7 @@ def template_time(minute: int, tick: int) -> dict[str, object]:
 
 
 def stage_of(entries: Iterable[Entry], minute: int) -> str:
-    """Return the phase, stage and round that the latest event of the past day names; "" where none names any."""
+    """Return the phase, stage and round of the latest event of the past day that names any; "" if none does."""
     newest = max(
         (
             e

@@ -1,14 +1,15 @@
-"""The words of a language for days, and what tells a day by its number."""
+"""The words of a language for days and hours, and what tells a day by its number."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from cogitate.memory.language.word_patterns import WORD, alternatives, runs_on
 
 DAYS = {"before": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after": 2}  # placeholders, by days from today
+_DAY = 24 * 60  # minutes
 PLACEHOLDER = re.compile(r"\\\{\w+\\\}")  # in an escaped phrase
 
 
@@ -92,6 +93,93 @@ class DayWords:
         meant = next((f"{{{name}}}" for name, number in numbers.items() if number == today), "")
         word = self._words.get(phrase.replace(meant, "{today}")) if meant and meant in phrase else None
         return match[0][: match.start("day") - match.start()] + _capital(word, match["day"]) if word else ""
+
+
+class HourWords:
+    """The words for times of day of one language.
+
+    Args:
+        ways: returns the words or phrases that a key of the language's pack lists.
+        days: the words for days.
+    """
+
+    def __init__(self, ways: Callable[[str], Sequence[str]], days: DayWords) -> None:
+        self._ways = ways
+        self._days = days
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str] | None:
+        """Return the pattern that finds a time of day; None where no words for one are known."""
+        if not any(map(self._ways, ("hours", "at", "units"))):
+            return None
+        words = self._any("numbers") + self._any("noon")
+        begins, ends = ("", "") if runs_on(words) else (rf"(?<!{WORD})", rf"(?!{WORD})")
+        part, inside = self._any("am", "pm"), WORD if begins else "(?!)"
+        ahead, behind = (alternatives(words) or "(?!)" for words in self._fractions)
+        return re.compile(
+            rf"{begins}{self._any('up_to')}\s(?P<last>{self._any('numbers')})(?!{WORD})"
+            rf"(?=\s?(?:[.,;:!?…)\"”“»؟،।]|$|{self._any('then')}(?!{WORD})|{alternatives(self._days.told) or '(?!)'}))"
+            rf"|(?:(?P<part>{begins}{part})(?:\s{WORD}{{1,3}}(?=\s)|[の的])??\s?)?"
+            rf"(?:(?P<at>{begins}{self._any('at')})\s?|(?P<before>{begins}{self._any('before')})\s?)?"
+            rf"(?:{begins}(?P<ahead>{ahead})\s)?"
+            rf"(?:(?P<hour>(?<![\d:.,]){self._days.not_a_day}\d{{1,2}}(?![\d,]))|(?P<word>{begins}{self._any('numbers')}))"
+            rf"(?::(?P<minutes>\d\d)(?!\d))?"
+            rf"(?:\s?(?:(?P<mark>{self._any('hours')})(?![間间간작])|(?P<unit>{self._any('units')})(?![^\W\d_]))"
+            rf"(?P<past>\d{{1,2}}(?!\d))?)?"
+            rf"(?:\s?(?P<behind>{behind})(?!{inside}))?(?:,?\s?(?P<of>{part}))?{ends}"
+            rf"|{begins}(?:(?P<noon>{self._any('noon')})|(?P<midnight>{self._any('midnight')})){ends}",
+            re.IGNORECASE,
+        )
+
+    def minute(self, match: re.Match[str]) -> int | None:
+        """Return the minute of the day that a match of `pattern` tells; None where its words are too few."""
+        if match["noon"] or match["midnight"]:
+            return 12 * 60 if match["noon"] else 0
+        if match["last"]:
+            return of_afternoon(self._numbers[match["last"].casefold()]) * 60
+        part, unit = match["part"] or match["of"], match["unit"] or match["mark"]
+        by_unit = unit and (match["mark"] or match["before"] or part or match["past"])
+        enough = match["at"] or match["of"] or match["ahead"] or by_unit or (part and match["minutes"])
+        hour = int(match["hour"]) if match["hour"] else self._numbers[match["word"].casefold()]
+        minute = int(match["minutes"] or match["past"] or 0)
+        if not enough or hour > 23 or minute > 59 or (hour == 1 and match["word"] and not part and not match["at"]):
+            return None  # "one" hour is often "a little" or "an hour"
+        if part and hour <= 12:
+            late = part.casefold() in [way.casefold() for way in self._ways("pm")]
+            hour = hour % 12 + 12 * late
+        elif not match["minutes"]:
+            hour = of_afternoon(hour)
+        for side, words in enumerate((match["ahead"], match["behind"])):
+            minute += self._fractions[side][words.casefold()] if words else 0
+        return (hour * 60 + minute) % _DAY
+
+    def _any(self, *keys: str) -> str:
+        """Return a pattern for any of the words of keys, which matches nothing where there are none."""
+        ways = (way for key in keys for one in self._ways(key) for way in one.split("/"))
+        return f"(?:{alternatives(ways) or '(?!)'})"
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        """The words for the hours from 1 on, folded."""
+        listed = enumerate(self._ways("numbers"), 1)
+        return {way.casefold(): value for value, one in listed for way in one.split("/")}
+
+    @cached_property
+    def _fractions(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """The minutes that words add to an hour: those before it, and those behind it."""
+        before: dict[str, int] = {}
+        behind: dict[str, int] = {}
+        for way in self._ways("fractions"):
+            words, _, minutes = way.partition("=")
+            for found, said in zip((before, behind), words.casefold().split("{hour}"), strict=True):
+                if said.strip():
+                    found[said.strip()] = int(minutes)
+        return before, behind
+
+
+def of_afternoon(hour: int) -> int:
+    """Return an hour of which no part of the day is told: as in English, one up to six is said of the afternoon."""
+    return hour + 12 if 1 <= hour <= 6 else hour
 
 
 def _capital(text: str, like: str) -> str:

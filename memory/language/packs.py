@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 from cogitate.memory.clock import clock_in_force, date, day_number
 from cogitate.memory.errors import InputError
 from cogitate.memory.language.commitments import Doer, Person
-from cogitate.memory.language.day_words import DAYS, PLACEHOLDER, DayWords
+from cogitate.memory.language.day_words import DAYS, PLACEHOLDER, DayWords, HourWords
 from cogitate.memory.language.reported_speech import ReportedSpeech
 from cogitate.memory.language.sentences import all_of
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import MARKS, normalized, words
-from cogitate.memory.language.word_patterns import WORD, alternatives, runs_on
+from cogitate.memory.language.word_patterns import WORD, runs_on
 
 FILE = "phrases.toml"
 SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes", "told")
 _OF_DAYS = ("not_after", "merged")
-_READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "half", "numbers")
+_READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "fractions", "numbers")
 _CLOSING = ("up_to", "then", "day_parts", "often")
 _OPEN = ("refusals", "doubts", "others", "own", "ours", "yours")
 _EXCHANGED = ("joins", "asks", "offers", "assents", "declines")
@@ -171,37 +171,9 @@ class Pack:
         return re.compile("|".join(PLACEHOLDER.sub(r"(\\d{1,9})", re.escape(way)) for way in ways), re.IGNORECASE)
 
     @cached_property
-    def hours(self) -> re.Pattern[str] | None:
-        """What finds a time of day, with the groups that `language.times` reads."""
-        if not any(self.ways(key) for key in ("hours", "at", "units")):
-            return None
-        words = self._any("numbers") + self._any("noon")
-        begins, ends = ("", "") if runs_on(words) else (rf"(?<!{WORD})", rf"(?!{WORD})")
-        part = self._any("am", "pm")
-        return re.compile(
-            rf"{begins}{self._any('up_to')}\s(?P<last>{self._any('numbers')})(?!{WORD})"
-            rf"(?=\s?(?:[.,;:!?…)\"”“»؟،।]|$|{self._any('then')}(?!{WORD})|{alternatives(self.days.told) or '(?!)'}))"
-            rf"|(?:(?P<part>{begins}{part})(?:\s{WORD}{{1,3}}(?=\s)|[の的])?\s?)?"
-            rf"(?:(?P<at>{begins}{self._any('at')})\s?|(?P<before>{begins}{self._any('before')})\s?)?"
-            rf"(?:(?P<hour>(?<![\d:.,]){self.days.not_a_day}\d{{1,2}}(?![\d,]))|(?P<word>{begins}{self._any('numbers')}))"
-            rf"(?::(?P<minutes>\d\d)(?!\d))?"
-            rf"(?:\s?(?:(?P<mark>{self._any('hours')})(?![間间간작])|(?P<unit>{self._any('units')})(?![^\W\d_]))"
-            rf"(?P<past>\d{{1,2}}(?!\d))?)?"
-            rf"(?P<half>{self._any('half')})?(?:,?\s?(?P<of>{part}))?{ends}"
-            rf"|{begins}(?:(?P<noon>{self._any('noon')})|(?P<midnight>{self._any('midnight')})){ends}",
-            re.IGNORECASE,
-        )
-
-    def _any(self, *keys: str) -> str:
-        """Return a pattern for any of the words of keys, which matches nothing where there are none."""
-        ways = (way for key in keys for one in self.ways(key) for way in one.split("/"))
-        return f"(?:{alternatives(ways) or '(?!)'})"
-
-    @cached_property
-    def numbers(self) -> Mapping[str, int]:
-        """The words for the hours from 1 on, folded."""
-        listed = enumerate(self.ways("numbers"), 1)
-        return {way.casefold(): value for value, one in listed for way in one.split("/")}
+    def hours(self) -> HourWords:
+        """The words for times of day."""
+        return HourWords(self.ways, self.days)
 
     def says(self, key: str, sentence: str) -> bool:
         """Return whether a sentence has one of the words or phrases that a key lists."""
@@ -310,7 +282,7 @@ def _of_word(word: str) -> str:
 
 def _is_sound(key: str, value: str) -> bool:
     """Return whether a phrase has only the placeholders that its key may have."""
-    slots = {"dates": _DATED, "days": DAYS, "told": ("speaker", "listener")}.get(key, ("day",))
+    slots = {"dates": _DATED, "days": DAYS, "told": ("speaker", "listener"), "fractions": ("hour",)}.get(key, ("day",))
     numbers = dict.fromkeys(slots, 0)
     try:
         if key == "letters":

@@ -82,9 +82,9 @@ def find_times(text: str, pack: Pack | None = None) -> list[Time]:
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan and reflection
 def _times_in(text: str, pack: Pack) -> tuple[Time, ...]:
     found = _found(_TIME, text, _minute) if _MAY_NAME_TIME.search(text) else []
-    if pack.hours is None:
+    if pack.hours.pattern is None:
         return tuple(found)
-    named = _found(pack.hours, text, lambda match: _named(match, pack))
+    named = _found(pack.hours.pattern, text, pack.hours.minute)
     others = (time for time in found if not any(time.start < one.end and one.start < time.end for one in named))
     return tuple(sorted([*named, *others], key=lambda time: time.start))
 
@@ -248,32 +248,6 @@ def _in_words(match: re.Match[str], word: str) -> int | None:
     hour = hour % 24 if said != "morning" and not (said == "night" and word == "twelve") else hour % 12
     away = 30 if match["half"] else _PAST_HOUR[match["m6"].lower().removeprefix("a ")] if match["m6"] else 0
     return (hour * 60 + (-away if match["way"] and match["way"].lower() == "to" else away)) % DAY
-
-
-def _named(match: re.Match[str], pack: Pack) -> int | None:
-    """Return the minute of a time that a pack's words tell; None where they are too few to tell one."""
-    if match["noon"] or match["midnight"]:
-        return 12 * 60 if match["noon"] else 0
-    if match["last"]:
-        return _of_afternoon(pack.numbers[match["last"].casefold()]) * 60
-    part, unit = match["part"] or match["of"], match["unit"] or match["mark"]
-    by_unit = unit and (match["mark"] or match["before"] or part or match["past"])
-    enough = match["at"] or match["of"] or by_unit or (part and match["minutes"])
-    hour = int(match["hour"]) if match["hour"] else pack.numbers[match["word"].casefold()]
-    minute = int(match["minutes"] or match["past"] or 0) + (30 if match["half"] else 0)
-    if not enough or hour > 23 or minute > 59 or (hour == 1 and match["word"] and not part and not match["at"]):
-        return None  # "one" hour is often "a little" or "an hour"
-    if part and hour <= 12:
-        late = part.casefold() in [way.casefold() for way in pack.ways("pm")]
-        hour = hour % 12 + 12 * late
-    elif not match["minutes"]:
-        hour = _of_afternoon(hour)
-    return hour * 60 + minute
-
-
-def _of_afternoon(hour: int) -> int:
-    """Return an hour of which no part of the day is told: as in English, one up to six is said of the afternoon."""
-    return hour + 12 if 1 <= hour <= 6 else hour
 
 
 def _next_hour(match: re.Match[str]) -> int:

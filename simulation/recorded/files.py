@@ -1,4 +1,4 @@
-"""The files of a recording: in a folder, or in the capsule of a run that plays it."""
+"""Access to the files of a recording, in its folder or in the capsule of a run that plays it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RecordingError(CogitateError, ValueError):
 
 
 def of_persona(name: str) -> tuple[str, str]:
-    """Return the files of a persona: its identity and schedule, and its memories."""
+    """Return the names of a persona's files: its identity and schedule, and its memories."""
     folder = f"personas/{name}/bootstrap_memory"
     return f"{folder}/scratch.json", f"{folder}/associative_memory/nodes.json"
 
@@ -43,7 +43,7 @@ class RecordingFiles:
             except (CapsuleError, OSError, ValueError) as error:
                 raise RecordingError(f"{root}: {error}") from error
         elif not root.is_dir():
-            raise RecordingError(f"{root}: there is no such folder; give that of a recording, which holds meta.json")
+            raise RecordingError(f"{root}: there is no such folder; give a recording's folder, which holds meta.json")
 
     def has(self, name: str) -> bool:
         """Return whether there is a file of this name."""
@@ -63,15 +63,15 @@ class RecordingFiles:
 
 
 def recording_lines(root: Path) -> Iterator[bytes]:
-    """Yield the content of a capsule's member that holds a recording.
+    """Yield a recording as the content of its member in a capsule.
 
     Raises:
         RecordingError: when a file of it cannot be read.
     """
     files = RecordingFiles(root)
     meta = next(name for name in METAS if files.has(name))
-    told = files.json(meta)
-    names = [meta, *(file for name in dict.fromkeys(told["persona_names"]) for file in of_persona(name))]
+    personas = files.json(meta)["persona_names"]
+    names = [meta, *(file for name in dict.fromkeys(personas) for file in of_persona(name))]
     yield json.dumps({name: files.json(name) for name in names}, ensure_ascii=False, sort_keys=True).encode()
 
 

@@ -22,7 +22,7 @@ NODE_ID = re.compile(r"node_(0|[1-9][0-9]{0,8})")
 BLANK = "this is blank"  # written by the original when a model failed
 CREATED = "%Y-%m-%d %H:%M:%S"
 MAX_KEYWORDS = 30
-KEPT = "cogitate"  # field of an exported node with the complete memory, including what the format has no field for
+KEPT = "cogitate"  # field of an exported node that holds the complete memory, since the format lacks some fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,19 +86,19 @@ def read_nodes(
     Args:
         refused: receives the invalid records.
     """
-    found: dict[int, Node] = {}
+    valid: dict[int, Node] = {}
     for key, record in records.items():
         node = _read(key, record, start, warnings)
         if isinstance(node, Node):
-            found[node.number] = node
+            valid[node.number] = node
             continue
         warnings[node.reason] += 1
         if refused is not None:
             refused.append(node)
-    ordered = sorted(found.values(), key=lambda n: (n.created, n.number))
+    ordered = sorted(valid.values(), key=lambda n: (n.created, n.number))
     result: list[Node] = []
     for node in ordered:
-        evidence = tuple(number for number in node.evidence if number in found and number != node.number)
+        evidence = tuple(number for number in node.evidence if number in valid and number != node.number)
         warnings["missing_evidence"] += len(node.evidence) - len(evidence)
         result.append(replace(node, evidence=evidence))
     for name in [name for name, count in warnings.items() if not count]:
@@ -160,7 +160,7 @@ def _word(value: Any) -> str:
 
 
 def _refusal(text: str) -> str:
-    """Return why a text is not a valid memory, or None."""
+    """Return why a text is not a valid memory, or ""."""
     if not text:
         return "empty_text"
     if text.strip(" .\"'").lower() == BLANK:

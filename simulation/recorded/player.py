@@ -77,7 +77,7 @@ class RecordedWorld(SteppedWorld):
 
     @property
     def days(self) -> int:
-        """Game days that the recording touches, not counting a few minutes after the last midnight."""
+        """The recording's length in game days, rounded: a few minutes after midnight do not count as a day."""
         return max(1, round(self.recording.minute_of(self.recording.meta.curr_time) / DAY))
 
     def owners(self) -> Mapping[str, Profile]:
@@ -118,7 +118,7 @@ class RecordedWorld(SteppedWorld):
         """
         state = read_dump(data, _State, "a recorded world")
         if list(state.agendas) != list(self._personas):
-            raise ValueError(f"the dump is of another recording, with {', '.join(state.agendas) or 'no one'} in it")
+            raise ValueError(f"the dump is of another recording, whose agents are {', '.join(state.agendas) or 'none'}")
         self._state = state
 
     # -- from records to memories ---------------------------------------------------------------------
@@ -192,7 +192,7 @@ class RecordedWorld(SteppedWorld):
         ]
 
     def _seen_at(self, persona: Persona) -> tuple[list[int], list[str]]:
-        """Return the minutes at which a persona saw something that has an address, and the place of each."""
+        """Return the minutes at which a persona observed something with an address, and the place of each."""
         minutes: list[int] = []
         places: list[str] = []
         for node in persona.nodes:
@@ -218,7 +218,7 @@ class RecordedWorld(SteppedWorld):
 
 
 class _Timetable:
-    """A recorded schedule of one day, used for every day, by game time."""
+    """A recorded schedule of one day, repeated every day."""
 
     def __init__(self, schedule: list[tuple[str, int]]) -> None:
         self._activities = [words for words, _ in schedule]
@@ -233,7 +233,7 @@ class _Timetable:
 
 
 def _owner_ids(personas: Sequence[Persona]) -> list[str]:
-    """Return each persona's owner: the one before an export, or else one from its name."""
+    """Return each persona's owner: the one that its export kept, or else one derived from its name."""
     ids = [f"agent:{name}" for name in distinct([slug(persona.name) for persona in personas], "persona")]
     kept = [persona.scratch.owner or made for persona, made in zip(personas, ids, strict=True)]
     return kept if len(set(kept)) == len(kept) else ids
@@ -246,7 +246,7 @@ def _sector(address: str) -> str:
 
 
 def _places(recording: Recording) -> dict[str, Location]:
-    """Return every sector that an address of the recording names, by name."""
+    """Return a place for every sector in the recording's addresses, by name."""
     homes = {_sector(persona.scratch.living_area) for persona in recording.personas}
     addresses = {_sector(node.subject) for persona in recording.personas for node in persona.nodes}
     names = sorted((homes | addresses) - {""})

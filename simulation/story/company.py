@@ -83,9 +83,9 @@ def journey(seed: int, day: int) -> Journey:
     reports: list[tuple[int, Report]] = _hired(quest, quest_id)
     arrivals: list[Arrival] = []
     for at, scene in zip(ARRIVALS, scenes, strict=True):
-        told, minute = _scene(scene, quest_id, at)
+        lines, minute = _scene(scene, quest_id, at)
         arrivals.append(Arrival(at - 1, scene.place, scene.npcs, _present(scene)))
-        reports += told
+        reports += lines
         reports += _consequences(scene, quest_id, minute)
     reports += _council_of_war(quest, scenes, quest_id)
     done = ARRIVALS[2] + 3 * len(scenes[2].lines) + 5
@@ -128,7 +128,7 @@ def _scene(scene: Scene, quest_id: str, begin: int) -> tuple[list[tuple[int, Rep
 
 
 def _consequences(scene: Scene, quest_id: str, minute: int) -> list[tuple[int, Report]]:
-    """Return the events when the company leaves: the place recounts the visit, and the world the outcome."""
+    """Return the events of the company's departure: the place recounts the visit, and the world the outcome."""
     reports: list[tuple[int, Report]] = [(minute, LocationLeft(scene.place, scene.npcs))]
     related = {"quest_id": quest_id, "objective_id": scene.objective}
     reports.append((minute, StoryEvent("objective_completed", (), related)))
@@ -141,15 +141,15 @@ def _consequences(scene: Scene, quest_id: str, minute: int) -> list[tuple[int, R
 
 
 def _council_of_war(quest: Quest, scenes: tuple[Scene, ...], quest_id: str) -> list[tuple[int, Report]]:
-    """Return what the companions say to each other on the road before the last scene."""
+    """Return the companions' statements on the road before the last scene."""
     last, begin = scenes[2], ARRIVALS[2] - 60
-    said = (
+    statements = (
         (RANGER, f"We know enough now. I want to be at {NAMES[last.place]} before dark."),
         (SOLDIER, "My shoulder hurts, but I will go in front." if scenes[1].cleared else "Then let us eat first."),
         (SCHOLAR, f"I have written down everything that we heard at {NAMES[scenes[0].place]}."),
     )
     reports: list[tuple[int, Report]] = []
-    for turn, (speaker, text) in enumerate(said):
+    for turn, (speaker, text) in enumerate(statements):
         event = Event(
             kind="discussion_statement",
             speaker=speaker,

@@ -121,7 +121,7 @@ def _round(
         text, reasoning = argument.text, argument.reasoning
         if final is not None:
             text, reasoning = _second_word(matter, votes[owner], final[owner], chance), ""
-        said = Event(
+        statement = Event(
             kind="discussion_statement",
             speaker=owner,
             topic=matter.topic,
@@ -135,7 +135,7 @@ def _round(
             group=COUNCIL,
             subjects=_others(owner),
         )
-        reports.append((begin + 4 * turn, Heard(said, (WORLD,))))
+        reports.append((begin + 4 * turn, Heard(statement, (WORLD,))))
     return reports
 
 

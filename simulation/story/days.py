@@ -19,7 +19,7 @@ from cogitate.simulation.tables import read_table
 from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.world import Report
 
-#: What each person meets with at work: text and importance.
+#: Each person's observations at work: text and importance.
 WORKDAYS = read_table(__package__, "workdays", dict[str, tuple[tuple[str, int], ...]])
 
 WAKES, LUNCH, SUPPER, SLEEPS = 375, 750, 1110, 1335  # minutes of the day
@@ -88,7 +88,7 @@ def _promise_of_yesterday(seed: int, day: int) -> tavern.Promise:
 def _noticed(seed: int, day: int, journey: Journey) -> list[tuple[int, Report]]:
     """Return each person's observations at work, morning and afternoon; none repeats before all others have
     occurred."""
-    found: list[tuple[int, Report]] = []
+    observations: list[tuple[int, Report]] = []
     for owner, events in WORKDAYS.items():
         for part, base in enumerate(NOTICED):
             times, number = divmod(2 * day + part, len(events))
@@ -98,7 +98,7 @@ def _noticed(seed: int, day: int, journey: Journey) -> list[tuple[int, Report]]:
             entry = Entry(
                 type="observation", text=text, minute=minute, location=place, subjects=(owner,), importance=importance
             )
-            found.append((minute, (owner, entry)))
+            observations.append((minute, (owner, entry)))
         if owner not in TRAVELLERS:
             arrived, at = f"Arrived at {NAMES[PEOPLE[owner].work]}.", NOTICED[0] - 40
             seen = Entry(
@@ -109,8 +109,8 @@ def _noticed(seed: int, day: int, journey: Journey) -> list[tuple[int, Report]]:
                 subjects=(owner,),
                 importance=2,
             )
-            found.append((at, (owner, seen)))
-    return found
+            observations.append((at, (owner, seen)))
+    return observations
 
 
 def _dated(report: Report, day: int) -> Report:

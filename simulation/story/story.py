@@ -1,8 +1,7 @@
 """The story world: a council votes, a company travels, a tavern talks, and a narrator recalls memories of places.
 
 With `cogitate run --story`, one command shows every design of memory at work: streams with plans and reflections, cells
-and token windows (`cogitate.simulation.story.people.SETTINGS`), events that are routed, and scopes that are entered and
-left.
+and token windows (`cogitate.simulation.story.people.SETTINGS`), routed events, and scopes that people enter and leave.
 """
 
 from __future__ import annotations

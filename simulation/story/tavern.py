@@ -17,7 +17,8 @@ from cogitate.simulation.town.chance import Chance
 from cogitate.simulation.world import Heard, LocationLeft, Report
 
 OPENS, OPINIONS, TALE, LETTER, CLOSES = 1140, 1170, 1200, 1220, 1300  # minutes of the day
-KEPT_AT = 680  # the next day
+KEPT_AT = 680  # minutes of the next day
+EXCHANGES = 4  # an evening
 PHASE = "evening"
 #: Types of events in the tavern.
 EVENT_TYPES = {
@@ -100,10 +101,10 @@ def promise_of(seed: int, day: int, guests: tuple[str, ...]) -> Promise:
 
 def reckoning(promise: Promise) -> list[tuple[int, Report]]:
     """Return the outcome of a promise, as both people remember it the next day."""
-    told = TALK.promises[promise.number][1 if promise.kept else 2].format(A=name(promise.giver), B=name(promise.taker))
+    text = TALK.promises[promise.number][1 if promise.kept else 2].format(A=name(promise.giver), B=name(promise.taker))
     entry = Entry(
         type="observation",
-        text=told,
+        text=text,
         minute=KEPT_AT,
         subjects=(promise.giver, promise.taker),
         importance=6 if promise.kept else 8,
@@ -116,19 +117,18 @@ def _promised(promise: Promise) -> str:
 
 
 def _talk(seed: int, day: int, guests: tuple[str, ...], chance: Chance) -> list[tuple[int, Report]]:
-    """Return four exchanges; none repeats before all others have occurred."""
+    """Return an evening's exchanges; none repeats before all others have occurred."""
     reports: list[tuple[int, Report]] = []
-    four = 4
-    times, part = divmod(four * day, len(TALK.exchanges))
-    chosen = Chance(seed, "exchanges", times).shuffled(TALK.exchanges)[part : part + four]
+    times, part = divmod(EXCHANGES * day, len(TALK.exchanges))
+    chosen = Chance(seed, "exchanges", times).shuffled(TALK.exchanges)[part : part + EXCHANGES]
     minute = OPENS
     for number, exchange in enumerate(chosen):
-        one, other = chance.shuffled(guests)[:2]
-        if any(name(one) in line for line in exchange[::2]) or any(name(other) in line for line in exchange[1::2]):
+        first, second = chance.shuffled(guests)[:2]
+        if any(name(first) in line for line in exchange[::2]) or any(name(second) in line for line in exchange[1::2]):
             continue  # people do not speak of themselves in the third person
         for turn, line in enumerate(exchange):
-            speaker, hearer = (one, other) if turn % 2 == 0 else (other, one)
-            text = line.format(a=_first(one), b=_first(other))
+            speaker, hearer = (first, second) if turn % 2 == 0 else (second, first)
+            text = line.format(a=_first(first), b=_first(second))
             reports += _line(speaker, hearer, text, minute, f"evening-{day}-{number}", 3)
             minute += 1
         minute += 3
@@ -136,7 +136,7 @@ def _talk(seed: int, day: int, guests: tuple[str, ...], chance: Chance) -> list[
 
 
 def _opinions(session: Session, guests: tuple[str, ...]) -> list[tuple[int, Report]]:
-    """Return three guests' opinions on the day's vote."""
+    """Return four guests' opinions on the day's vote."""
     reports: list[tuple[int, Report]] = []
     motion = session.winner.motion
     for turn, owner in enumerate(guests[1:5]):
@@ -146,7 +146,7 @@ def _opinions(session: Session, guests: tuple[str, ...]) -> list[tuple[int, Repo
             text = f"I am glad that we voted to {motion}."
         else:
             text = f"I voted against it, and I would do so again. But a vote is a vote, and so we {motion}."
-        said = Event(
+        opinion = Event(
             kind="discussion_statement",
             speaker=owner,
             topic=session.matter.topic,
@@ -157,7 +157,7 @@ def _opinions(session: Session, guests: tuple[str, ...]) -> list[tuple[int, Repo
             group=REGULARS,
             subjects=tuple(g for g in guests if g != owner),
         )
-        reports.append((OPINIONS + 4 * turn, Heard(said, (WORLD,))))
+        reports.append((OPINIONS + 4 * turn, Heard(opinion, (WORLD,))))
     return reports
 
 

@@ -140,7 +140,7 @@ def _turn(seed: int, owner: str, place: str, two_hours: int, count: int) -> int:
 
 @lru_cache(maxsize=2_048)
 def _habits(seed: int, owner: str, day: int) -> tuple[int, tuple[str, str], bool, bool, bool]:
-    """Return a day's habits without a plan: lunch time, place after work, hobby instead, pub, lunch out."""
+    """Return the habits of a day without a plan: time of lunch, place after work; hobby instead, pub, lunch out?"""
     chance = Chance(seed, "routine", owner, day)
     lunch = 705 + chance.below(4) * 15
     return lunch, chance.pick(LEISURE), chance.percent(45), chance.percent(40), chance.percent(60)

@@ -1,4 +1,4 @@
-"""Appointments: who has one, who sets out for it, and its outcome."""
+"""Appointments: who has one, who sets out for it, and how it ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cogitate.simulation.town.state import FULL, Meeting, State, warm
 
 APART = 90  # minutes between two appointments of a person, at least
 GRACE = 20  # minutes that people wait for each other
-PLANS_MADE = 360  # minutes after 00:00: later agreements are in no plan of the day
+PLANS_MADE = 360  # minutes after 00:00; the day's plan does not include appointments made later
 MAX_NAMED = 6
 PLEASURE = 800  # gain of mood by company, in hundredths of a per cent
 
@@ -24,16 +24,16 @@ def commitments(state: State, minute: int) -> dict[str, Meeting]:
     """Return the people who set out for an appointment without a plan item: its host, those who agreed after planning
     the day, and those without a plan. Others go only if their plan includes it.
     """
-    found: dict[str, Meeting] = {}
+    bound: dict[str, Meeting] = {}
     for appointment in state.appointments.values():
         if appointment.minute - 20 <= minute < appointment.minute + 60:
             for owner, agreed in appointment.people.items():
                 hosts = owner == appointment.host
                 today = day_of(agreed) == day_of(appointment.minute) and agreed % DAY >= PLANS_MADE
                 planless = state.bodies[owner].agenda.valid_until <= minute
-                if hosts or ((today or planless) and owner not in found):
-                    found[owner] = appointment
-    return found
+                if hosts or ((today or planless) and owner not in bound):
+                    bound[owner] = appointment
+    return bound
 
 
 def settle_appointments(setting: Setting, state: State, minute: int) -> list[Seen]:

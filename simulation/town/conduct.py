@@ -37,7 +37,7 @@ def act(setting: Setting, state: State, person: Person, minute: int, due: Meetin
     body.energy = max(0, min(FULL, body.energy + (RESTS if resting else -TIRES)))
     body.hunger = max(0, body.hunger - (HUNGERS_ASLEEP if resting else HUNGERS))
     body.mood += EASES * ((body.mood < USUAL_MOOD) - (body.mood > USUAL_MOOD))
-    asleep = resting and is_night(person, minute)  # a nap ends no day
+    asleep = resting and is_night(person, minute)  # a nap does not end the day
     state.effects += body.agenda.follow(owner, minute, body.place, asleep)
     return seen
 

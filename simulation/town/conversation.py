@@ -12,7 +12,7 @@ from cogitate.simulation.town.setting import Setting
 from cogitate.simulation.town.state import Body, SpokenLine, State, Talk, warm
 from cogitate.simulation.town.topics import TOPICS, Pair, farewell, greeting, trouble
 
-GREETING = 2  # topics that mention no feelings
+GREETING = 2  # lines; a longer greeting mentions feelings
 SLEEPS = frozenset(opening for opening, _ in PHRASES.of_sleep)
 MAX_LINES = 14
 SAME_PAIR_PAUSE = 150  # minutes before the same two talk again
@@ -54,18 +54,18 @@ def script(pair: Pair) -> list[SpokenLine]:
     pair = replace(pair, told_feelings=len(lines) > GREETING)
     subjects = 1 + pair.chance.below(4)
     pressing, idle = TOPICS[:2], pair.chance.shuffled(TOPICS[2:])
-    said: set[str] = set()
+    openings: set[str] = set()
     for topic in (*pressing, *idle):
         turned = pair.turned() if pair.chance.percent(50) else pair
         exchange = topic(turned) or (topic(turned.turned()) if topic in pressing else [])
         if topic is TOPICS[1] and exchange and not exchange[1].keeps and pair.chance.percent(60):
             continue  # not every meeting brings a new request
-        if not exchange or exchange[0].text in said or len(lines) + len(exchange) + 2 > MAX_LINES:
+        if not exchange or exchange[0].text in openings or len(lines) + len(exchange) + 2 > MAX_LINES:
             continue
-        if topic is trouble and said & SLEEPS:
+        if topic is trouble and openings & SLEEPS:
             continue  # keep statements about feelings consistent
         pair = replace(pair, told_feelings=pair.told_feelings or topic is trouble)
-        said.add(exchange[0].text)
+        openings.add(exchange[0].text)
         lines += exchange
         subjects -= 1
         if subjects <= 0:

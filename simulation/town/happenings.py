@@ -54,7 +54,7 @@ def beginning(setting: Setting, state: State, minute: int) -> list[Seen]:
 
 def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]]:
     """Return the events at work on a day: game time -> (owner, text, importance). A pure function of the seed."""
-    found: dict[int, list[tuple[str, str, int]]] = {}
+    by_minute: dict[int, list[tuple[str, str, int]]] = {}
     taken: set[tuple[str, str]] = set()  # no episode happens twice among colleagues
     for person in setting.people.values():
         chance = Chance(setting.seed, "episodes", person.owner, day)
@@ -68,8 +68,8 @@ def episodes(setting: Setting, day: int) -> dict[int, list[tuple[str, str, int]]
                 continue
             taken.add((person.profile.work, text))
             at = day * DAY + person.trade.start + 10 + chance.below(person.trade.end - person.trade.start - 20)
-            found.setdefault(at, []).append((person.owner, text, importance))
-    return found
+            by_minute.setdefault(at, []).append((person.owner, text, importance))
+    return by_minute
 
 
 def happen(state: State, owner: str, text: str, importance: int, minute: int, witnesses: list[str]) -> list[Seen]:
@@ -90,9 +90,10 @@ def happen(state: State, owner: str, text: str, importance: int, minute: int, wi
 
 
 def invitations(setting: Setting, state: State, here: list[str], minute: int, today: bool) -> list[Seen]:
-    """Let some people plan an event for tomorrow or, with `today`, for this day; their housemates learn of it at once.
+    """Let some people plan an event for tomorrow or, with `today`, for this day.
 
-    An event today was planned before the town began, so those who know of it are invited already.
+    Their housemates and friends learn of it at once. An event today was planned before the town began, so they count
+    as invited.
     """
     seen: list[Seen] = []
     day = day_of(minute) + (0 if today else 1)

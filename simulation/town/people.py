@@ -1,4 +1,4 @@
-"""Generates the town's people from a seed, in order, the same for any size of town."""
+"""Generates the town's people from a seed; the first ones are the same for any size of town."""
 
 from __future__ import annotations
 

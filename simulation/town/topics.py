@@ -25,7 +25,7 @@ class Pair:
     state: State
     minute: int
     chance: Chance
-    told_feelings: bool = False  # feelings were mentioned
+    told_feelings: bool = False  # a speaker has mentioned feelings
 
     @property
     def live_together(self) -> bool:
@@ -91,7 +91,7 @@ def greeting(pair: Pair) -> list[SpokenLine]:
 
 def farewell(pair: Pair) -> list[SpokenLine]:
     at_home = PHRASES.farewells_at_home if pair.are_at_home else PHRASES.farewells
-    fitting = [one for one in at_home if not (pair.live_together and one == PHRASES.regards)]
+    fitting = [phrases for phrases in at_home if not (pair.live_together and phrases == PHRASES.regards)]
     opening, answer = pair.chance.pick(fitting)
     return [pair.mine(pair.fill(opening), 1), pair.yours(pair.fill(answer), 1)]
 
@@ -147,7 +147,7 @@ def hobby(pair: Pair) -> list[SpokenLine]:
 
 
 def gossip(pair: Pair) -> list[SpokenLine]:
-    """Return an opinion of `you` on a person for whom `you` has feelings."""
+    """Return lines with `you`'s opinion on a person for whom `you` has feelings."""
     known = {o: f for o, f in pair.body(pair.you).feelings.items() if o != pair.me.owner and abs(f) >= 12}
     if not known:
         return []
@@ -162,7 +162,7 @@ def gossip(pair: Pair) -> list[SpokenLine]:
 
 
 def trouble(pair: Pair) -> list[SpokenLine]:
-    """Return a low mood, and some comfort."""
+    """Return lines in which `me` admits a low mood and `you` comforts."""
     if pair.body(pair.me).mood * 100 >= 45 * FULL:
         return []
     door = "You can always talk to me." if pair.live_together else "Come by whenever you like, the door is open."
@@ -175,7 +175,7 @@ def trouble(pair: Pair) -> list[SpokenLine]:
 
 
 def news(pair: Pair) -> list[SpokenLine]:
-    """Return news that only `me` knows; an invitation is extended to `you`."""
+    """Return lines with news that only `me` knows, or an invitation that `me` passes on."""
     known = pair.body(pair.you).news
     items = [pair.state.news[n] for n in pair.body(pair.me).news if n not in known and n in pair.state.news]
     fresh = [i for i in items if not i.host or (i.minute > pair.minute + 15 and i.host != pair.you.owner)]
@@ -220,7 +220,7 @@ def _invitation(pair: Pair, item: News) -> list[SpokenLine]:
 
 
 def meeting(pair: Pair) -> list[SpokenLine]:
-    """Return an appointment of the two, later today or tomorrow."""
+    """Return lines in which the two agree on an appointment, later today or tomorrow, or `you` declines."""
     what, kind = pair.chance.pick(PHRASES.meetings)
     later_today = pair.minute % DAY < 840 and pair.chance.percent(50)
     minute = day_of(pair.minute) * DAY + (0 if later_today else DAY) + 1020 + pair.chance.below(8) * 15

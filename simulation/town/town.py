@@ -90,7 +90,7 @@ class Town(SteppedWorld):
     def _is_near(self, body: Body, other: str) -> bool:
         seen = self._state.bodies[other]
         return (
-            seen.place == body.place  # checked first: in a large town most conversations are of others
+            seen.place == body.place  # checked first: in a large town most people are elsewhere
             and seen.condition != "sleeping"
             and other not in self._state.away
             and self._setting.perception.sees(body, seen)

@@ -205,7 +205,8 @@ def _made(entry: Entry, people: _People) -> Iterable[Promise]:
     for sentence in split_sentences(line.text):
         label = "" if line.speaker else people.labels(sentence)  # in a summary, the one whose words follow
         speaker = line.speaker or label
-        for said in quotations_in(sentence) if label and quoted_speaker(sentence) else [sentence]:
+        quoted = [said for quote in quotations_in(sentence) for said in split_sentences(quote)] if label else []
+        for said in quoted or [sentence]:
             vow = None if said.endswith(QUESTIONS) else language.vow(said, bool(speaker))
             if vow is not None and (promise := _promise(entry, speaker, said, vow, people)):
                 yield replace(promise, tellings=((entry.number, sentence),))

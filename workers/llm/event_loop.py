@@ -1,7 +1,7 @@
-"""The event loop of a worker process: one thread that carries every call to a model, for any number of jobs' threads.
+"""The event loop of a worker process: one thread runs every call to a model, for any number of jobs' threads.
 
-A job's thread submits a coroutine and sleeps until it is done. So Celery's thread pool needs no change, and hundreds of
-calls share one set of connections. Threads that submit at the same time wake the loop once.
+A job's thread submits a coroutine and sleeps until it is done. So Celery's thread pool works unchanged, and hundreds of
+calls share one pool of connections. Threads that submit at the same time wake the loop once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Submitted(Generic[T]):
-    """A coroutine of a thread that waits for it. Its task has the context of that thread."""
+    """A coroutine whose submitting thread waits for it. Its task runs in that thread's context."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
         self._coroutine = coroutine
@@ -41,7 +41,7 @@ class _Submitted(Generic[T]):
         """Wait until the task is done, and return its result.
 
         Raises:
-            CancelledError: if it was cancelled, such as by the end of the loop.
+            CancelledError: if the task was cancelled, such as by the end of the loop.
             Exception: what the coroutine raises.
         """
         self._pending.acquire()
@@ -60,7 +60,7 @@ class EventLoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event
         self._closed = False
-        self._waiting: list[Callable[[], None]] = []  # what the loop does next
+        self._waiting: list[Callable[[], None]] = []  # the loop's next steps
         self._is_woken = False
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -68,7 +68,7 @@ class EventLoopThread:
 
         Raises:
             RuntimeError: if the loop is closed.
-            CancelledError: if the loop is closed meanwhile.
+            CancelledError: if the loop closes while the coroutine runs.
             Exception: what the coroutine raises.
         """
         submitted = _Submitted(coroutine)
@@ -83,7 +83,7 @@ class EventLoopThread:
             loop.call_soon_threadsafe(self._take)
         try:
             return submitted.result()
-        except BaseException:  # perhaps an interrupt; a task that is done stays so
+        except BaseException:  # such as KeyboardInterrupt; cancelling a task that is done changes nothing
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(submitted.cancel)
             raise

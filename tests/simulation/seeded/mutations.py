@@ -64,13 +64,13 @@ MUTATIONS: dict[str, Mutation] = {
         "*",
         ("if held_epoch ~= epoch or held_holder ~= holder then return {'fenced', held_epoch, held_seq} end", ""),
         ("  return {'fenced', held_epoch, held_seq}\nend", "  return nil\nend"),
-        ("if at ~= tick - 1 then return", "if false then return"),
+        ("if at ~= given[1][1] - 1 then return", "if false then return"),
     ),
     "host steps have no sequence": script("*", ("  return {'fenced', held_epoch, held_seq}\nend", "  return nil\nend")),
     "a lost reply is answered by doing it again": script(
         "*",
         ("last_step == step then return {'already'} end", "last_step == step then return nil end"),
-        ("if at ~= tick - 1 then return", "if at ~= tick - 1 and at ~= tick then return"),
+        ("if at ~= given[1][1] - 1 then return", "if at ~= given[1][1] - 1 and at ~= given[1][1] then return"),
     ),
     "any attempt may settle": script(
         "settle", ("if latest ~= token then return 'accounted' end", "if not latest then return 'accounted' end")

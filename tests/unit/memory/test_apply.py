@@ -205,7 +205,7 @@ def test_archived_entries_go_where_their_effect_says(streams: dict[str, Stream])
     head = streams[ANN].head
     assert (head.summary, head.summary_version) == ("all that was", 1)
     assert streams[ANN].take_changes().head is not None
-    nothing = "nothing was appended"
+    nothing = "no entry was appended"
     assert nothing in (unmet(streams, (GOOD, Archive(owner=BOB, numbers=(1,), into_appended=True))) or "")
     replaced = (
         Append(owner=ANN, entry=seen("better"), replaces=4),

@@ -44,7 +44,7 @@ def test_an_odd_value_is_kept_and_the_others_are_read() -> None:
     assert (entry.text, entry.minute, entry.number) == ("Roses.", 3, 4)
     assert (entry.subjects, entry.evidence) == (("a", "b"), (1,))
     assert why_unreadable(entry) == "Invalid enum value 'poem' - at `$.type`"
-    assert why_unreadable(UnreadableEntry(type="plan", text="x", minute=1)) == "its values are those of an entry"
+    assert why_unreadable(UnreadableEntry(type="plan", text="x", minute=1)) == "all its values are valid"
 
 
 def test_items_are_read_one_by_one() -> None:

@@ -52,7 +52,7 @@ def test_a_file_in_the_hosts_folder_goes_before_ours_and_changes_the_version(tmp
     [
         ("{% block system %}x{% endblock %}", "has no block 'user'"),
         ("{% block system %}{% endblock %}{% block user %}{% if %}{% endblock %}", "line 1"),
-        ("{% block system %}{% endblock %}{% block user %}{{ mood }} {{ name }}{% endblock %}", "asks for mood"),
+        ("{% block system %}{% endblock %}{% block user %}{{ mood }} {{ name }}{% endblock %}", "uses mood"),
     ],
 )
 def test_a_broken_template_stops_the_start_and_names_its_file(tmp_path: Path, source: str, message: str) -> None:
