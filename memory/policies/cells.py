@@ -29,12 +29,12 @@ def cells(stream: Stream) -> list[Entry]:
 
 
 def has_space(stream: Stream, limits: MemoryLimits) -> bool:
-    """Return whether a memory can become a cell at once: fewer than K are taken, and no other memory waits."""
+    """Return whether a memory can become a cell at once: fewer than K cells are taken, and no other memory waits."""
     return stream.observed() < limits.cells and not stream.head.waiting
 
 
 def receive(stream: Stream, entry: Entry, limits: MemoryLimits, tick: int) -> bool:
-    """Append an observed entry, or queue it in the head while the policy `cells` has no free cell for it.
+    """Append an observed entry; under the policy "cells", queue it in the head if no cell is free.
 
     Returns:
         Whether the entry was appended.
@@ -54,8 +54,8 @@ def most_waiting(limits: MemoryLimits) -> int:
 
 def surplus_cells(stream: Stream, limits: MemoryLimits) -> list[Entry]:
     """Return the cells that must make room for waiting memories, oldest first: one for each, at most K."""
-    wanted = min(len(stream.head.waiting), limits.cells)
-    return cells(stream)[::-1][:wanted]
+    needed = min(len(stream.head.waiting), limits.cells)
+    return cells(stream)[::-1][:needed]
 
 
 def enforce(
@@ -66,13 +66,13 @@ def enforce(
 ) -> tuple[Effect, ...]:
     """Return the effects by which the boundary keeps at most K cells taken and at most 2 × K memories waiting.
 
-    Waiting memories are appended when cells have become free other than by a summary.
+    They append waiting memories to cells that became free without a summary.
     """
     waiting, taken = len(stream.head.waiting), stream.observed()
     free = min(waiting, max(0, limits.cells - taken))
     over = waiting - free - most_waiting(limits)
     if taken > limits.cells or (over > 0 and limits.on_failure == "heuristic"):
-        return _let_in(stream, limits, names, language_of_owner())
+        return _admit_waiting(stream, limits, names, language_of_owner())
     effects: list[Effect] = [TakeWaiting(stream.owner, free)] if free else []
     if over > 0:
         effects.append(ForgetWaiting(stream.owner, over, start=most_waiting(limits)))
@@ -86,7 +86,7 @@ def update_summary(
     return fold_or_cut(summary, gone, names, SUMMARY_TOKENS, now=now, language=language)
 
 
-def _let_in(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], language: str) -> tuple[Effect, ...]:
+def _admit_waiting(stream: Stream, limits: MemoryLimits, names: Mapping[str, str], language: str) -> tuple[Effect, ...]:
     """Return effects that append all waiting memories and write surplus cells into the summary."""
     head, owner, count = stream.head, stream.owner, len(stream.head.waiting)
     arriving = [(head.last_number + at, entry) for at, entry in enumerate(head.waiting, start=1)]

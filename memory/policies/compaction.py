@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cogitate.memory.effects import Append, Archive, Effect
-from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue, rating
+from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue, rating, resolve_name
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences, with_end
@@ -26,12 +26,12 @@ from cogitate.memory.policies import cells, window
 from cogitate.memory.retrieval.scoring import recency
 from cogitate.memory.routing.history import is_shared, trim
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import conversations, resolve_name, summarise_entries
+from cogitate.memory.summaries.conversations import conversations, summarise_entries
 from cogitate.memory.summaries.statements import news_of
 
 MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)
-WORTHWHILE = 0.85  # share of the limit of observations from which pruning takes routine ones
-TARGET = 0.75  # share that it aims at
+WORTHWHILE = 0.85  # share of the limit of observations at which pruning takes routine ones
+TARGET = 0.75  # share that pruning aims at
 FEWEST = 3  # routine entries: a summary of fewer saves nothing
 SETTLED = 36 * 60  # game minutes after which a routine conversation is compacted without a model
 MOST_SUBJECTS = 12  # of a summary: a summary of summaries would otherwise keep every name for ever
@@ -92,8 +92,8 @@ def carry_out(
 ) -> tuple[Effect, ...]:
     """Return the effects of a cut, without numbers that are no longer among `entries`.
 
-    Plans that are over at game time `minute`, if given, are told in the past tense. Summaries are in `language`, or
-    else in that of what they tell.
+    Summaries tell plans that are over at game time `minute`, if given, in the past tense. They are in `language`, or
+    else in the language of their entries.
     """
     by_number = {e.number: e for e in entries}
 
@@ -120,15 +120,18 @@ def enforce_limits(
     names: Mapping[str, str] | None = None,
     language_of_owner: Callable[[], str] = lambda: UNDETERMINED,
 ) -> tuple[Effect, ...]:
-    """Return the effects by which the boundary enforces exceeded hard limits; none when all limits hold.
+    """Return the effects by which the boundary enforces the hard limits; none if all limits hold.
 
     After these effects the limits hold for any stream. They cut to about 5% below the limit, so that they are rarely
-    needed: the unimportant observations with the lowest scores first, then the oldest important ones, which go into one
-    summary, in the language of the owner, which is asked for only then.
+    needed: first the unimportant observations with the lowest scores, then the oldest important ones. These go into one
+    summary in the owner's language.
+
+    Args:
+        language_of_owner: detects that language; called only for a summary.
     """
     names = names or {}
     owner = stream.owner
-    effects: list[Effect] = []  # of nearly every stream at nearly every tick, none
+    effects: list[Effect] = []  # empty for nearly every stream at nearly every tick
     if is_shared(owner):
         effects += trim(stream, limits)
     elif (policy := limits.policy_of(owner)) == "cells":
@@ -149,8 +152,8 @@ def enforce_limits(
 def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = "", language: str = UNDETERMINED) -> str:
     """Return routine events grouped by place, in the order of each place's first event (streams design, task 9).
 
-    A place is told by the most important event there; of several such, by the one with most words that the others and
-    the place's name lack. An earlier summary is as important as any event.
+    For each place it quotes the most important event; of several, the one with the most words that the others and the
+    place's name lack. An earlier summary ranks with the most important event.
     """
     places: dict[str, list[Entry]] = {}
     for entry in sorted(entries, key=lambda e: (e.minute, e.number)):
@@ -159,40 +162,40 @@ def by_place(entries: Sequence[Entry], names: Mapping[str, str], owner: str = ""
     for place, group in places.items():
         name = resolve_name(place, names) if place else ""
         where = f"At {name}" if name else "Elsewhere"
-        best = _most_telling(group, name)
-        told = " ".join(anchor_days(news_of(best), best.minute, around=language).split())
-        plain = _without_names(told, best, names)
-        told = language_of(plain).with_subject(told, names.get(owner, "")) if best.type != "summary" else told
-        told = told if len(told) <= 200 else _cut(told, 200)
-        told = told if told.endswith((*QUESTIONS, "!", "…")) else with_end(told.rstrip(" ."))
+        best = _most_distinctive(group, name)
+        text = " ".join(anchor_days(news_of(best), best.minute, around=language).split())
+        plain = _without_names(text, best, names)
+        text = language_of(plain).with_subject(text, names.get(owner, "")) if best.type != "summary" else text
+        text = text if len(text) <= 200 else _cut(text, 200)
+        text = text if text.endswith((*QUESTIONS, "!", "…")) else with_end(text.rstrip(" ."))
         count = sum(len(e.evidence) if e.type == "summary" else 1 for e in group)
         if not is_english(plain) or language not in (ENGLISH, UNDETERMINED):
-            told = f"{name}: {told}" if name and name not in told else told
+            text = f"{name}: {text}" if name and name not in text else text
         elif best.type != "summary" and count > 1:
-            told = f"{where}, {count} routine events occurred, among them: {told}"
-        elif best.type != "summary" and not (name and name in told):
-            told = f"{where}: {told}"
-        parts.append(told)
+            text = f"{where}, {count} routine events occurred, among them: {text}"
+        elif best.type != "summary" and not (name and name in text):
+            text = f"{where}: {text}"
+        parts.append(text)
     text = joined(parts)
     return shorten(text, MAX_TEXT, "…")
 
 
 def _without_names(text: str, entry: Entry, names: Mapping[str, str]) -> str:
-    """Return a text without the names of those whom it is about, which may be written in another script."""
+    """Return a text without the names of its entry's subjects, which may be in another script."""
     for subject in entry.subjects:
         text = text.replace(resolve_name(subject, names), "")
     return text
 
 
-def _most_telling(group: Sequence[Entry], place: str) -> Entry:
-    known = set(stems(place))
-    found = {entry.number: set(stems(entry.text)) - known for entry in group}
-    with_word = Counter(word for words in found.values() for word in words)
+def _most_distinctive(group: Sequence[Entry], place: str) -> Entry:
+    words_of_place = set(stems(place))
+    words_of = {entry.number: set(stems(entry.text)) - words_of_place for entry in group}
+    entries_with = Counter(word for words in words_of.values() for word in words)
     most = max((rating(entry) for entry in group if entry.type != "summary"), default=0)
 
     def worth(entry: Entry) -> tuple[int, int, int]:
         importance = most if entry.type == "summary" else rating(entry)
-        return importance, sum(len(group) // with_word[word] for word in found[entry.number]), entry.number
+        return importance, sum(len(group) // entries_with[word] for word in words_of[entry.number]), entry.number
 
     return max(group, key=worth)
 
@@ -224,13 +227,13 @@ def _routine(free: Sequence[Entry], observed: int, limits: MemoryLimits, minute:
 
 
 def _surplus(entries: Iterable[Entry], entry_type: EntryType, limit: int, more: int = 0) -> list[Entry]:
-    """Return the oldest entries of a type above its limit, enough to bring it a little below; none within the limit."""
-    found = sorted((e for e in entries if e.type == entry_type), key=lambda e: (e.minute, e.number))
-    return found[: len(found) - _below(limit) + more] if len(found) > limit else []
+    """Return the oldest entries of a type, enough to bring it a little below its limit; none if it is within it."""
+    ordered = sorted((e for e in entries if e.type == entry_type), key=lambda e: (e.minute, e.number))
+    return ordered[: len(ordered) - _below(limit) + more] if len(ordered) > limit else []
 
 
 def _surplus_reflections(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:
-    """Return the reflections to cut: one more when important ones among them are replaced by a reflection."""
+    """Return the reflections to cut: one more if any is important, since a new reflection then replaces those."""
     entries = list(entries)
     surplus = _surplus(entries, "reflection", limits.max_reflections)
     if any(rating(e) >= limits.importance_threshold for e in surplus):
@@ -284,11 +287,11 @@ def _replace(
 def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type: EntryType = "summary") -> Entry:
     """Return a summary entry of a group: dated to the last, placed at the first (streams design, task 9).
 
-    It names at most 12 subjects: those of most of the entries, in the order of time.
+    It names at most 12 subjects, the most frequent ones, in order of time.
     """
     ordered = sorted(group, key=lambda e: (e.minute, e.number))
     involved = Counter(s for e in ordered for s in e.subjects)
-    most = dict(involved.most_common(MOST_SUBJECTS))  # of equal ones the first
+    most = dict(involved.most_common(MOST_SUBJECTS))  # a tie goes to the first
     numbers = tuple(sorted(e.number for e in group))
     begins = [e.minute if e.since_minute is None else e.since_minute for e in group]
     return Entry(
@@ -310,5 +313,5 @@ def summary_entry(group: Sequence[Entry], text: str, importance: int, entry_type
 
 def _common(values: Iterable[str]) -> str:
     """Return the value that all share, or "" if they differ."""
-    found = set(values)
-    return found.pop() if len(found) == 1 else ""
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else ""

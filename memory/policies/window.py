@@ -1,12 +1,12 @@
 """The token window: long-term summary + buffer + character stay within an owner's token limit.
 
-    buffer ≥ 80% of the limit ──► all but the newest 3 entries are told in the summary, and archived into it   (pass 1)
-    total ≥ 80%               ──► the same where these entries are worth it, else the summary is compressed    (pass 2)
+    buffer ≥ 80% of the limit ──► all but the newest 3 entries are archived into the summary, which tells them (pass 1)
+    total ≥ 80%               ──► the same if these entries are long enough, else the summary is compressed    (pass 2)
     total > limit             ──► the boundary: both, without a model; then the summary's oldest part is cut, with a
                                   warning; then fewer than 3 entries are kept; last, the character is cut down
 
-The first two are jobs of a model (`cogitate.tasks.long_term`). The last holds after every boundary, for any limit and
-any answer of a model. The 80% leave room for entries that arrive while the model writes. The window design looks at the
+The first two are jobs for a model (`cogitate.tasks.long_term`). The boundary enforces the third for any limit and any
+answer of a model. The 80% leave room for entries that arrive while the model writes. The window design measures the
 buffer alone; with a long summary the total would then reach the limit before the buffer reaches 80% of it, and the
 boundary would always act first. Each owner is handled separately.
 
@@ -43,12 +43,12 @@ def buffer(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def buffer_tokens(entries: Iterable[Entry]) -> int:
-    """Return the tokens of the buffer."""
+    """Return the size of the buffer in tokens."""
     return tokens_of_words(sum(count_words(entry.text) for entry in buffer(entries)))
 
 
 def total_tokens(stream: Stream) -> int:
-    """Return the tokens of an owner's context: long-term summary, buffer and character."""
+    """Return the size of an owner's context in tokens: long-term summary, buffer and character."""
     head = stream.head
     return _total(head.summary, stream.live(), head.character)
 
@@ -63,7 +63,7 @@ def is_over_limit(stream: Stream, limits: MemoryLimits) -> bool:
 
 
 def compression_threshold(limits: MemoryLimits) -> int:
-    """Return the tokens at which compression begins."""
+    """Return the number of tokens at which compression begins."""
     return int(limits.token_limit * limits.compress_at)
 
 
@@ -74,21 +74,21 @@ def is_near_limit(stream: Stream, limits: MemoryLimits) -> bool:
 
 def to_compress(stream: Stream, limits: MemoryLimits) -> list[Entry]:
     """Return the entries that are due to go into the summary; none while there is room."""
-    found = compressible(stream.live(), limits)
+    entries = compressible(stream.live(), limits)
     if is_near_limit(stream, limits):
-        return found
-    worthwhile = buffer_tokens(found) >= limits.token_limit * _WORTHWHILE
-    return found if worthwhile and total_tokens(stream) >= compression_threshold(limits) else []
+        return entries
+    worthwhile = buffer_tokens(entries) >= limits.token_limit * _WORTHWHILE
+    return entries if worthwhile and total_tokens(stream) >= compression_threshold(limits) else []
 
 
 def compressible(entries: Iterable[Entry], limits: MemoryLimits) -> list[Entry]:
     """Return the part of the buffer that may be compressed: all but the newest `retain` entries."""
-    found = buffer(entries)
-    return found[: max(0, len(found) - limits.retain)]
+    buffered = buffer(entries)
+    return buffered[: max(0, len(buffered) - limits.retain)]
 
 
 def summary_room(kept: Iterable[Entry], character: Character, limits: MemoryLimits) -> int:
-    """Return the tokens that a summary may take beside the kept entries, so that the total meets its target."""
+    """Return the tokens that a summary may take beside the kept entries if the total is to meet its target."""
     beside = _total("", kept, character)
     aim = max(int(limits.token_limit * limits.compress_to) - beside, int(limits.token_limit * _LEAST_SUMMARY))
     return max(0, min(aim, limits.token_limit - beside, MOST_SUMMARY))
@@ -106,8 +106,8 @@ def compress_summary(
 ) -> tuple[str, int]:
     """Return a summary of at most `room` tokens, written without a model, and the number of tokens cut off it.
 
-    It covers the entries that leave the buffer (the first pass); when none leave, the summary itself is compressed (the
-    second pass, if `passes` allows it). When not one sentence fits, its oldest part is cut.
+    It covers the entries that leave the buffer (the first pass). If none leave, it compresses the summary itself (the
+    second pass, if `passes` allows it). If not one sentence fits, it cuts the oldest part.
     """
     if not leaving and passes < 2:
         return summary, 0
@@ -120,7 +120,7 @@ def enforce(
     names: Mapping[str, str],
     language_of_owner: Callable[[], str] = lambda: UNDETERMINED,
 ) -> tuple[Effect, ...]:
-    """Return the effects by which the boundary brings the total within the limit; none when it is."""
+    """Return the effects by which the boundary brings the total within the limit; none if it is."""
     if not is_over_limit(stream, limits):
         return ()
     head, owner, effects = stream.head, stream.owner, list[Effect]()
@@ -152,7 +152,7 @@ def enforce(
 
 
 def _retained(live: Sequence[Entry], character: Character, limits: MemoryLimits) -> int:
-    """Return the number of newest entries to keep: `retain`, or fewer when these leave no room for a summary."""
+    """Return the number of newest entries to keep: `retain`, or fewer if these would leave no room for a summary."""
     most = limits.token_limit - int(limits.token_limit * _LEAST_SUMMARY)
     for count in range(min(limits.retain, len(live)), 0, -1):
         if _total("", live[len(live) - count :], character) <= most:
@@ -169,9 +169,9 @@ def fitting_character(character: Character, room: int) -> Character:
     low, high = 0, len(items)
     while low < high:
         middle = (low + high + 1) // 2
-        fits = estimate_tokens(format_character(_of(items[:middle]))) <= room
+        fits = estimate_tokens(format_character(_character_of(items[:middle]))) <= room
         low, high = (middle, high) if fits else (low, middle - 1)
-    return _of(items[:low])
+    return _character_of(items[:low])
 
 
 def _values(character: Character, part: str) -> list[Any]:
@@ -179,10 +179,10 @@ def _values(character: Character, part: str) -> list[Any]:
     return sorted(values.items()) if isinstance(values, dict) else list(values)
 
 
-def _of(items: Sequence[tuple[str, Any]]) -> Character:
+def _character_of(items: Sequence[tuple[str, Any]]) -> Character:
     """Return the character of these pairs of field and value."""
     values: dict[str, list[Any]] = {}
     for part, value in items:
         values.setdefault(part, []).append(value)
     bonds = dict(values.pop("relationships", ()))
-    return Character(relationships=bonds, **{part: tuple(found) for part, found in values.items()})
+    return Character(relationships=bonds, **{part: tuple(items) for part, items in values.items()})

@@ -18,9 +18,9 @@ from cogitate.memory.language.text import extract_keywords, normal, normalized, 
 from cogitate.memory.retrieval.scoring import bm25
 from cogitate.memory.retrieval.terms import TERMS, THEMED_TERMS, Terms, term_counts, themed_counts
 
-BEFORE = (0.5, 0.4)  # shares of the relevance of the lines one and two places before
-AFTER = (0.35, 0.15)  # of the lines one and two places after
-ANSWER = 0.5  # further share of the line before, if it asks: its answer often repeats none of its words
+BEFORE = (0.5, 0.4)  # shares that a line gains of the relevance of the lines one and two before it
+AFTER = (0.35, 0.15)  # … and of the lines one and two after it
+ANSWER = 0.5  # further share of the line before, if that asks: its answer often repeats none of its words
 _LONGEST_NAME = 60  # characters of a line that may be the name of its speaker
 
 Field = Literal["text", "speaker", "keywords", "tags"]
@@ -30,22 +30,22 @@ Field = Literal["text", "speaker", "keywords", "tags"]
 class Query:
     """A query. An empty filter lets every entry pass.
 
-    `similarity` is the hook for embeddings: a host that has vectors gives, by entry number, how similar each entry
-    is to the query (higher is nearer; any scale). An entry without one is as similar as the others are in the mean.
+    `similarity` is the hook for embeddings: a host with vectors gives the similarity of each entry to the query by
+    entry number (higher is nearer; any scale). An entry without one gets the mean of the others.
     """
 
     minute: int  # now, game time in total minutes
     text: str = ""  # situation or question in words
     terms: tuple[str, ...] = ()  # search words, instead of those of `text`
-    limit: int = 10  # how many entries
+    limit: int = 10  # largest number of results
     types: tuple[EntryType, ...] = ()
     subjects: tuple[str, ...] = ()  # entries that involve any of these
-    min_importance: int = 0  # 1 to 10; what is not rated yet counts as `entry.ORDINARY`
+    min_importance: int = 0  # 1 to 10; an unrated entry counts as `entry.ORDINARY`
     similarity: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def filters(self) -> bool:
-        """Return whether there is a filter at all."""
+        """Return whether any filter is set."""
         return bool(self.types or self.subjects or self.min_importance > 0)
 
     def admits(self, entry: Entry) -> bool:
@@ -59,15 +59,14 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """Rules of matching words.
+    """The rules for matching words.
 
     Attributes:
-        fields: the parts of an entry that are searched. `speaker` is the name of who says a line that does not begin
-            with it.
+        fields: the searched parts of an entry. `speaker` is the speaker's name, for a line that does not begin with it.
         themes: the weight of a theme or of a part of a word that an entry shares with the query; a shared word weighs 1
             (`meanings`, `terms`).
-        rarity: whether a word of the query counts the less, the more frequent it is in English: a memory is too small
-            to tell that "thing" or "happen" asks for nothing (`meanings`).
+        rarity: whether a word of the query counts less the more frequent it is in English: a memory is too small to
+            show that "thing" or "happen" carries little meaning (`meanings`).
     """
 
     fields: tuple[Field, ...] = ("text",)
@@ -81,7 +80,7 @@ class Candidates:
     def __init__(self, entries: Sequence[Entry], query: Query, matching: Matching) -> None:
         admitted = [e for e in entries if query.admits(e)] if query.filters else list(entries)
         numbers = [entry.number for entry in admitted]
-        in_order = all(map(lt, numbers, numbers[1:]))  # as a stream's entries are: then no keys need be made
+        in_order = all(map(lt, numbers, numbers[1:]))  # as in a stream, where no sort is needed
         self.entries = admitted if in_order else sorted(admitted, key=order)
         self.query = query
         self.matching = matching
@@ -90,44 +89,44 @@ class Candidates:
     def relevance(self) -> list[float]:
         """Return each entry's match with the query's words: its BM25, scaled so that the best match is 1.
 
-        An entry's text counts once in the statistics however often it was observed, or frequent observations would
-        make their own words worthless.
+        The statistics count a text once, however often it was observed; otherwise frequent observations would make
+        their own words worthless.
         """
         terms = {term: count * self._weight(term) for term, count in self._asked_terms.items()}
-        different = dict(zip(self.documents, self._terms, strict=True))
-        scores = bm25(list(different.values()), terms)
+        distinct = dict(zip(self.documents, self._terms, strict=True))
+        scores = bm25(list(distinct.values()), terms)
         best = max(scores, default=0.0) or 1.0
-        if len(different) == len(self.documents):
+        if len(distinct) == len(self.documents):
             return [score / best for score in scores]
-        by_document = {document: score / best for document, score in zip(different, scores, strict=True)}
+        by_document = {document: score / best for document, score in zip(distinct, scores, strict=True)}
         return [by_document[document] for document in self.documents]
 
     @cached_property
     def lengths(self) -> list[int]:
-        """Return how many different terms are searched in each entry."""
+        """Return the number of distinct terms of each entry."""
         return list(map(len, self._terms))
 
     @cached_property
     def scenes(self) -> Collection[Sequence[int]]:
-        """Return the places of the candidates of each scene, in order of number."""
+        """Return the indices of the candidates of each scene, in order of number."""
         scenes: dict[str, list[int]] = {}
-        for place, entry in enumerate(self.entries):
+        for index, entry in enumerate(self.entries):
             if entry.source_id and not is_of_event(entry):
-                scenes.setdefault(entry.source_id, []).append(place)
+                scenes.setdefault(entry.source_id, []).append(index)
         return scenes.values()
 
     @cached_property
     def neighbours(self) -> list[float]:
-        """Return what the relevance of the lines around each line of its scene lends to it; may exceed 1."""
+        """Return the relevance that each line gains from the lines around it in its scene; may exceed 1."""
         values = [0.0] * len(self.entries)
         for lines in self.scenes:
-            for at, place in enumerate(lines):
-                own = self.relevance[place]
+            for at, index in enumerate(lines):
+                own = self.relevance[index]
                 if not own:
                     continue
                 for line, share in zip(lines[at + 1 :], BEFORE, strict=False):
                     values[line] += share * own
-                if at + 1 < len(lines) and asks(self.entries[place]):
+                if at + 1 < len(lines) and asks(self.entries[index]):
                     values[lines[at + 1]] += ANSWER * own
                 for line, share in zip(reversed(lines[:at]), AFTER, strict=False):
                     values[line] += share * own
@@ -135,15 +134,15 @@ class Candidates:
 
     @cached_property
     def matched(self) -> list[float]:
-        """Return how far each entry, or the lines around it, match the query, from 0 to 1.
+        """Return how well each entry and the lines around it match the query, from 0 to 1.
 
-        All count 1 where nothing matches, since relevance then decides nothing, and 0 without a query.
+        If nothing matches, each value is 1, since relevance then decides nothing; without a query, each is 0.
         """
         if not self.query.text and not self.query.terms:
             return [0.0] * len(self.entries)
         if not any(self.relevance):
             return [1.0] * len(self.entries)
-        return [min(1.0, own + lent) for own, lent in zip(self.relevance, self.neighbours, strict=True)]
+        return [min(1.0, own + gained) for own, gained in zip(self.relevance, self.neighbours, strict=True)]
 
     @cached_property
     def talk(self) -> list[bool]:
@@ -157,12 +156,12 @@ class Candidates:
 
     @cached_property
     def texts(self) -> list[str]:
-        """Return each entry's text as a key for exact repeats."""
+        """Return each entry's text in the normal form that exact repeats share."""
         return [normal(entry.text) for entry in self.entries]
 
     @cached_property
     def documents(self) -> list[str]:
-        """Return the text of each entry that is searched."""
+        """Return the searched text of each entry."""
         return [_document(entry, self.matching.fields) for entry in self.entries]
 
     @cached_property
@@ -175,13 +174,13 @@ class Candidates:
 
     @property
     def _asked_terms(self) -> Terms:
-        """Return the query's terms, in the language of most entries where the query does not tell its own."""
+        """Return the query's terms, in the language of most entries if its own is undetermined."""
         text = " ".join(self.query.terms) if self.query.terms else self.query.text
         asked = self._terms_of(text)
         if asked.language != UNDETERMINED:
             return asked
-        told = Counter(terms.language for terms in self._terms if terms.language != UNDETERMINED)
-        language = told.most_common(1)[0][0] if told else ENGLISH
+        languages = Counter(terms.language for terms in self._terms if terms.language != UNDETERMINED)
+        language = languages.most_common(1)[0][0] if languages else ENGLISH
         if language == ENGLISH:
             return asked
         return (themed_counts if self.matching.themes > 0 else term_counts)(text, language)
@@ -194,7 +193,7 @@ class Candidates:
 
 @lru_cache(maxsize=16_384)
 def speaker_of(subjects: tuple[str, ...], text: str) -> tuple[str, ...]:
-    """Return the words of the name of who speaks: of the subject whose name begins the text, otherwise of the first."""
+    """Return the words of the speaker's name: of the subject whose name begins the text, otherwise of the first."""
     names = [plain_words(display_name(subject)) for subject in subjects]
     if len(names) < 2:
         return names[0] if names else ()
@@ -204,13 +203,13 @@ def speaker_of(subjects: tuple[str, ...], text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8192)
 def plain_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text without accents: an id is often written without those of its name."""
-    apart = normalized(text, "NFKD")
-    return tuple(words("".join(char for char in apart if not unicodedata.combining(char))))
+    """Return the words of a text without accents: an id often lacks the accents of the name."""
+    decomposed = normalized(text, "NFKD")
+    return tuple(words("".join(char for char in decomposed if not unicodedata.combining(char))))
 
 
 def _document(entry: Entry, fields: tuple[Field, ...]) -> str:
-    """Return these parts of an entry as one text."""
+    """Return these fields of an entry as one text."""
     text = entry.text
     if entry.subjects and (entry.type == "message" or entry.source == "dialogue") and "speaker" in fields:
         text = _with_speaker(text, entry.subjects)
@@ -223,7 +222,7 @@ def _document(entry: Entry, fields: tuple[Field, ...]) -> str:
 
 @lru_cache(maxsize=16_384)
 def _with_speaker(text: str, subjects: tuple[str, ...]) -> str:
-    """Return a line with the name of who says it, unless it begins with that."""
+    """Return a line with its speaker's name, unless it begins with that."""
     name = speaker_of(subjects, text)
     return text if plain_words(text[:_LONGEST_NAME])[: len(name)] == name else f"{text} {' '.join(name)}"
 
@@ -239,5 +238,5 @@ def order(entry: Entry) -> tuple[int, int, str]:
 
 
 def display_name(subject: str) -> str:
-    """Return the name in a subject: "isabella" of "agent:isabella"."""
+    """Return the name in a subject: "isabella" for "agent:isabella"."""
     return subject.rpartition(":")[2]

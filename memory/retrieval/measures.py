@@ -1,13 +1,13 @@
-"""Measures for a query, each a list in the order of the candidates. See `retrieval`.
+"""Measures for a query: each returns a value per candidate, in the order of the candidates. See `retrieval`.
 
-Talk has its own measures, since a line means little without its neighbours, its conversation and who says it.
-A scene is what shares a `source_id` (a conversation, a session); an entry without one stands alone, and so does an
-event, whose `source_id` is the group that it belongs to: a vote means the same without the vote before it. The speaker
-of an entry is the subject whose name begins its text ("Ann Lee: Good morning"), otherwise its first subject.
+Talk has its own measures, since a line means little without its neighbours, its conversation and its speaker. A scene
+is the set of entries with the same `source_id` (a conversation, a session). An entry without one stands alone. So does
+an event, whose `source_id` is its group: a vote means the same without the vote before it. The speaker of an entry is
+the subject whose name begins its text ("Ann Lee: Good morning"), otherwise its first subject.
 
-Who speaks, and whether and how much a line tells, counts as far as its words, or those of the lines around it, match
-the query: a remark that names three people is not answered by whatever they say. Entries other than talk have no
-speaker and count as fully informative.
+The measures of the speaker, of statements and of information are weighted by how well the line, with the lines around
+it, matches the query: a remark that names three people does not ask for everything they say. Entries other than talk
+have no speaker and count as fully informative.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def _keywords(text: str) -> tuple[str, ...]:
 
 
 def scaled_recency(candidates: Candidates) -> list[float]:
-    """Return how recent each entry is among the candidates, by the logarithm of its age: newest 1, oldest 0."""
+    """Return the recency of each entry among the candidates, by the logarithm of its age: newest 1, oldest 0."""
     now = candidates.query.minute
     return scaled([-age for age in log_ages([e.minute for e in candidates.entries], now)])
 
 
 def scaled_importance(candidates: Candidates) -> list[float]:
-    """Return importance among the candidates: highest 1, lowest 0. Raters use different parts of the scale."""
+    """Return importance among the candidates, highest 1, lowest 0, since raters use different parts of the scale."""
     return scaled([e.importance or ORDINARY for e in candidates.entries])
 
 
@@ -63,7 +63,7 @@ def relevance(candidates: Candidates) -> list[float]:
 def support(candidates: Candidates) -> list[float]:
     """Return how strongly each entry supports relevant ones: the scaled relevance of the entries that cite it.
 
-    What a reflection was drawn from matters for whatever that reflection matters for. Repeats of a text share it.
+    The evidence of a reflection matters wherever the reflection matters. Repeats of a text share their support.
     """
     citing = [
         (e, value) for e, value in zip(candidates.entries, candidates.relevance, strict=True) if e.evidence and value
@@ -85,17 +85,17 @@ def similarity(candidates: Candidates) -> list[float]:
     known = {n: value for n, value in given.items() if math.isfinite(value)}
     if not known:
         return [0.0] * len(candidates.entries)
-    there = [known[e.number] for e in candidates.entries if e.number in known]
-    mean = sum(value / len(there) for value in there)
+    present = [known[e.number] for e in candidates.entries if e.number in known]
+    mean = sum(value / len(present) for value in present)
     return scaled([known.get(e.number, mean) for e in candidates.entries])
 
 
 SCENE_BEST = 3  # a scene is as relevant as the mean of its best lines
-SHORT, LONG = 4, 12  # lines: neighbours reach over a short scene, which adds nothing; a long one counts in full
+SHORT, LONG = 4, 12  # lines: a short scene adds nothing, since neighbours cover it; a long one counts in full
 
 
 def neighbours(candidates: Candidates) -> list[float]:
-    """Return the relevance of the lines around each line of its scene (see `Candidates.neighbours`)."""
+    """Return the relevance of the lines around each line in its scene (see `Candidates.neighbours`)."""
     return candidates.neighbours
 
 
@@ -105,41 +105,41 @@ def scene(candidates: Candidates) -> list[float]:
     for lines in candidates.scenes:
         share = min(1.0, (len(lines) - SHORT) / (LONG - SHORT))
         if share > 0:
-            best = sorted((candidates.relevance[place] for place in lines), reverse=True)[:SCENE_BEST]
-            for place in lines:
-                values[place] = share * sum(best) / SCENE_BEST
+            best = sorted((candidates.relevance[index] for index in lines), reverse=True)[:SCENE_BEST]
+            for index in lines:
+                values[index] = share * sum(best) / SCENE_BEST
     return values
 
 
 def speaker(candidates: Candidates) -> list[float]:
-    """Return for the lines of each speaker whom the query names a share of 1, as large as that of the others named."""
+    """Return the match of each line of a speaker whom the query names, divided by the number of such speakers."""
     asked = frozenset(plain_words(candidates.query.text))
     subjects = set(chain.from_iterable([entry.subjects for entry in candidates.entries]))
     known = {subject for subject in subjects if not asked.isdisjoint(plain_words(display_name(subject)))}
     lines = {
-        place: name
-        for place, entry in enumerate(candidates.entries)
-        if known and candidates.talk[place] and not known.isdisjoint(entry.subjects)
+        index: name
+        for index, entry in enumerate(candidates.entries)
+        if known and candidates.talk[index] and not known.isdisjoint(entry.subjects)
         if not asked.isdisjoint(name := speaker_of(entry.subjects, entry.text))
     }
     share = 1 / max(1, len(set(lines.values())))
-    return [share * counts if place in lines else 0.0 for place, counts in enumerate(candidates.matched)]
+    return [share * match if index in lines else 0.0 for index, match in enumerate(candidates.matched)]
 
 
 def statement(candidates: Candidates) -> list[float]:
-    """Return 1 for what does not end as a question: a question carries no answer."""
+    """Return the match of each entry that does not end as a question; a question carries no answer."""
     lines = zip(candidates.matched, candidates.entries, strict=True)
-    return [0.0 if asks(entry) else counts for counts, entry in lines]
+    return [0.0 if asks(entry) else match for match, entry in lines]
 
 
 def information(candidates: Candidates) -> list[float]:
-    """Return how much each line says, from 0 to 1: its number of different terms, as a share of that of a full line.
+    """Return the match of each entry; a line with fewer distinct terms than a full one counts in proportion.
 
     Lines from the upper quartile on count as full. "haha nice" tells little, however relevant the lines around it are.
     """
     lengths = candidates.lengths
     full = sorted(lengths)[len(lengths) * 3 // 4] if lengths else 0
     return [
-        counts * length / full if talk and length < full else counts
-        for counts, talk, length in zip(candidates.matched, candidates.talk, lengths, strict=True)
+        match * length / full if talk and length < full else match
+        for match, talk, length in zip(candidates.matched, candidates.talk, lengths, strict=True)
     ]

@@ -1,6 +1,6 @@
-"""The choice of a retrieval profile: one by name, or a table of weights.
+"""The choice of a retrieval profile: by name, or as a table of weights.
 
-A choice is plain data, so that a run can keep it: `profile_of` makes the profile.
+A choice is plain data, which a run can store; `profile_of` builds the profile.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ProfileChoice = str | dict[str, float]
 
 PROFILES: Mapping[str, RetrievalProfile] = MappingProxyType({one.name: one for one in (DEFAULT, DIALOGUE, SPEC)})
 
-#: The components that a table of weights may name. The measures of the streams design have different names where
-#: another measure of the same thing is the better one.
+#: The components that a table of weights may name. "keyword_overlap", "plain_importance" and "half_life_recency" are
+#: those of the streams design; "relevance", "importance" and "recency" measure the same better.
 MEASURES: Mapping[str, Callable[[Candidates], list[float]]] = MappingProxyType(
     {
         "relevance": measures.relevance,

@@ -3,10 +3,10 @@
 A profile is a list of components: a name, a weight and a measure. An entry's score is the sum of weight × value over
 the components, in their order. `SPEC` is the streams design's formula; `DEFAULT` is for every kind of memory: recorded
 streams, talk of two or of many, and worlds that mix them (`python -m bench quality`, `carry`). Raw values of relevance
-are tiny and recency drowns them, so `DEFAULT` scales relevance. Parts for talk count for lines of talk alone.
+are tiny and recency drowns them, so `DEFAULT` scales relevance. Components for talk apply only to lines of talk.
 
-Pure: nothing is marked as accessed here, that is an effect. The order is total (score, then the newer number), so it
-never depends on the order in which entries are given.
+Pure: retrieval marks no entry as accessed; an effect does. The order is total (score, then the newer number), so it
+does not depend on the order of the given entries.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Component:
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalProfile:
-    """A rule of scoring and choosing entries.
+    """A rule for scoring and choosing entries.
 
     `distinct` keeps only the best of entries with the same text. `diversity` in [0, 1] is the share of maximal
-    marginal relevance (Carbonell and Goldstein 1998): 0 is pure score; above, an entry is chosen later the more
-    its words overlap with one already chosen.
+    marginal relevance (Carbonell and Goldstein 1998): at 0 only the score counts; above 0, the more an entry's words
+    overlap with a chosen one, the later it is chosen.
     """
 
     name: str
@@ -86,7 +86,7 @@ SPEC = RetrievalProfile(
     distinct=False,
 )
 
-#: The weights of most parts may be half as large again or half as large without a difference.
+#: Most of these weights make no difference between half and one and a half times their value.
 DEFAULT = RetrievalProfile(
     name="default",
     components=(
@@ -104,7 +104,7 @@ DEFAULT = RetrievalProfile(
     matching=Matching(fields=("text", "speaker", "keywords", "tags"), themes=0.25, rarity=True),
 )
 
-#: The same, for a host that wants to see what was said twice.
+#: The same with repeats of a text, for a host that wants to see what was said twice.
 DIALOGUE = replace(DEFAULT, name="dialogue", distinct=False)
 
 
@@ -120,7 +120,7 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
         if any(column):
             weight = component.weight
             scores = [score + weight * value for score, value in zip(scores, column, strict=True)]
-    # From the newest on, and equals stay in that order.
+    # Newest first: the sort is stable, so equal scores stay in that order.
     ranked = sorted(range(len(scores) - 1, -1, -1), key=scores.__getitem__, reverse=True)
     if profile.distinct:
         ranked = _first_of_each(ranked, candidates, None if profile.diversity else query.limit)
@@ -139,7 +139,7 @@ def retrieve(entries: Sequence[Entry], query: Query, profile: RetrievalProfile =
 
 
 def _diverse(ranked: list[int], scores: list[float], candidates: Candidates, diversity: float) -> list[int]:
-    """Return the ranking by maximal marginal relevance: (1 - d) × scaled score - d × greatest overlap with a chosen."""
+    """Return the ranking by maximal marginal relevance: (1 - d) × scaled score - d × overlap with a chosen entry."""
     if not ranked:
         return ranked
     best, worst = scores[ranked[0]], scores[ranked[-1]]
@@ -160,7 +160,7 @@ def _diverse(ranked: list[int], scores: list[float], candidates: Candidates, div
 
 
 def _first_of_each(ranked: list[int], candidates: Candidates, limit: int | None) -> list[int]:
-    """Return the best ranked entry of each text, and no more than are asked for."""
+    """Return the best ranked entry of each text, at most `limit` of them."""
     best: dict[str, int] = {}
     for index in ranked:
         if limit is not None and len(best) >= limit:

@@ -20,20 +20,20 @@ from cogitate.memory.retrieval.terms import Terms
 HALF_LIFE: Mapping[EntryType, float] = MappingProxyType(
     {"observation": 360, "message": 360, "summary": 360, "reflection": 1440, "plan": 720}
 )
-_K1, _B = 1.2, 0.6  # of BM25: what repeats of a word and the length of a text count; memories are short
+_K1, _B = 1.2, 0.6  # of BM25: how much repeats of a word and the length of a text count; memories are short
 
 
 def recency(minute: int, now: int, half_life: float = 360) -> float:
     """Return 0.5^(age / half_life), in (0, 1]; 1 for a time that is not in the past. All in game minutes.
 
-    Where ticks are longer than an hour the half-life counts them as hours: otherwise only the newest would not be old.
+    Where ticks are longer than an hour, the half-life counts a tick as an hour; otherwise only the newest is not old.
     """
     age = now - minute
     return 1.0 if age <= 0 else math.pow(0.5, age / (half_life * clock_in_force().hours_per_tick))
 
 
 def log_ages(minutes: Iterable[int], now: int) -> list[float]:
-    """Return ln(1 + age in game minutes) of each, which separates minutes when young, only days when old."""
+    """Return ln(1 + age in game minutes) of each time; it separates young ones by minutes, old ones only by days."""
     log1p = math.log1p
     return [log1p(now - minute) if minute < now else 0.0 for minute in minutes]
 
@@ -69,9 +69,9 @@ def bm25(documents: Sequence[Terms], terms: Mapping[str, float]) -> list[float]:
     mean = sum(lengths) / count if any(lengths) else 1.0
     dampings = [_K1 * (1 - _B + _B * length / mean) for length in lengths]
     scores = [0.0] * count
-    for term, wanted in terms.items():
+    for term, term_weight in terms.items():
         holders = [(i, document[term]) for i, document in enumerate(documents) if term in document]
-        weight = wanted * (_K1 + 1) * math.log(1 + (count - len(holders) + 0.5) / (len(holders) + 0.5))
-        for i, held in holders:
-            scores[i] += weight * held / (held + dampings[i])
+        weight = term_weight * (_K1 + 1) * math.log(1 + (count - len(holders) + 0.5) / (len(holders) + 0.5))
+        for i, frequency in holders:
+            scores[i] += weight * frequency / (frequency + dampings[i])
     return scores

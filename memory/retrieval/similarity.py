@@ -30,15 +30,15 @@ def similarity_by_number(similarity: Similarity, query: str, entries: Sequence[E
         SimilarityUnavailable: when `similarity` raises it.
     """
     try:
-        said: Any = similarity(query, tuple(entries))
+        returned: Any = similarity(query, tuple(entries))
     except SimilarityUnavailable:
         raise
     except Exception as error:
         message = text_of(error, "ascii", "backslashreplace")[:_REASON]
         raise InputError(f"similarity failed: {type(error).__name__}: {message}") from error
-    if isinstance(said, str | bytes | Mapping) or not isinstance(said, Iterable):
-        raise InputError(f"similarity returned {quoted(said)}: return a list with a number for each entry")
-    values = list(islice(said, len(entries) + 1))
+    if isinstance(returned, str | bytes | Mapping) or not isinstance(returned, Iterable):
+        raise InputError(f"similarity returned {quoted(returned)}: return a list with a number for each entry")
+    values = list(islice(returned, len(entries) + 1))
     if len(values) != len(entries):
         count = f"{len(values)}" if len(values) < len(entries) else "too many"
         raise InputError(f"similarity returned {count} values for {len(entries)} entries: return one for each")
@@ -46,17 +46,17 @@ def similarity_by_number(similarity: Similarity, query: str, entries: Sequence[E
 
 
 def without_names(query: str, entries: Iterable[Entry]) -> str:
-    """Return a query without the names of those whom entries involve, or as it is if nothing else is left.
+    """Return a query without the names of the entries' subjects, or unchanged if nothing else is left.
 
-    A name makes everything its owner says similar to the query; the measure `speaker` covers who speaks.
+    A name makes every line of its bearer similar to the query; the measure `speaker` covers who speaks.
     """
     names = {
         word for subject in {s for e in entries for s in e.subjects} for word in plain_words(display_name(subject))
     }
 
     def is_name(word: str) -> bool:
-        said = {*plain_words(word)} - {"s"}  # of a possessive
-        return word != word.lower() and bool(said) and said <= names
+        parts = {*plain_words(word)} - {"s"}  # of a possessive
+        return word != word.lower() and bool(parts) and parts <= names
 
     left = " ".join(word for word in query.split() if not is_name(word))
     return left if any(map(str.isalnum, left)) else query

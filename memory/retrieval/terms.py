@@ -1,7 +1,7 @@
-"""The terms of texts with their counts, cached: words by the language of the text, themes and parts of words.
+"""The terms of texts with their counts, cached: stems in the language of the text, themes and parts of words.
 
 A part is what forms and compounds of a word share, in languages with more of them than English: its first letters, or a
-character of Han. A theme or a part is marked with "#", which no word holds.
+Han character. Themes and parts begin with "#", which no word contains.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from cogitate.memory.language.meanings import themes
 from cogitate.memory.language.text import is_unspaced, stem, stems, words
 from cogitate.memory.retrieval.text_cache import TextCache
 
-_MOST_TERMS = 500_000  # in all texts together: some 50 MB
-_BEGINNING = 5  # letters of a word that count as its part; fewer of Hangul, whose letters are syllables
+_MOST_TERMS = 500_000  # of all texts together, about 50 MB
+_BEGINNING = 5  # first letters of a word that make a part; fewer in Hangul, whose letters are syllables
 _SYLLABLES = 2
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
@@ -59,16 +59,20 @@ class Terms(dict[str, int]):
 
 
 def term_counts(text: str, language: str = UNDETERMINED) -> Terms:
-    """Return how often each stem is in a text, in this language unless the text tells its own."""
+    """Return how often each stem occurs in a text.
+
+    Args:
+        language: of a text whose own cannot be detected.
+    """
     language = _language(text, language)
     return Terms(_stems(text, language), language)
 
 
 def themed_counts(text: str, language: str = UNDETERMINED) -> Terms:
-    """Return how often each stem, each theme and each part of a stem is in a text (see `term_counts`)."""
+    """Return how often each stem, each theme and each part of a word occurs in a text (see `term_counts`)."""
     language = _language(text, language)
-    found, known = _stems(text, language), themes()
-    terms = found + [theme for word in found for theme in known.get(word, ())]
+    found, themes_of = _stems(text, language), themes()
+    terms = found + [theme for stem in found for theme in themes_of.get(stem, ())]
     if language not in (ENGLISH, UNDETERMINED):
         terms += [f"#{part}" for word in _words(text, language) for part in _parts(word)]
     return Terms(terms, language)
@@ -99,8 +103,8 @@ def _parts(word: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str, language: str) -> str:
-    """Return the stem of one case-folded word; by its script where Snowball does not know the language."""
-    import snowballstemmer  # loads the stemmers of thirty languages
+    """Return the stem of one case-folded word; by its script if Snowball does not know the language."""
+    import snowballstemmer  # here, since it loads the stemmers of thirty languages
 
     name = _SNOWBALL.get(language)
     if name not in snowballstemmer.algorithms():

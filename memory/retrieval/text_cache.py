@@ -1,8 +1,8 @@
 """A cache of values computed from texts, for texts that are searched again.
 
-A recall reads all live entries of an owner, in order. A cache that drops what was used least recently loses everything
-to such a scan as soon as there are more entries than it holds; here the text that makes room is chosen regardless
-of its use, so that the others are still found.
+A recall reads all live entries of an owner, in order. A cache that evicts the least recently used value loses
+everything to such a scan once there are more entries than it holds. This cache evicts texts regardless of their use,
+so it still holds the others.
 """
 
 from __future__ import annotations
@@ -11,47 +11,47 @@ from collections.abc import Callable, Sized
 from threading import Lock
 from typing import Generic, TypeVar
 
-Made = TypeVar("Made", bound=Sized)
+Value = TypeVar("Value", bound=Sized)
 
-_STRIDE = 7_919  # a prime: which text makes room follows no order of texts
+_STRIDE = 7_919  # a prime, so that evictions follow no order of texts
 
 
-class TextCache(Generic[Made]):
+class TextCache(Generic[Value]):
     """The results of `make` by text. Thread-safe.
 
     Args:
         make: computes the value of a text, deterministically. Callers share the value and must not change it.
-        most: the number of items in all that is kept, one more for each text.
+        most: the largest number of items in all values together; each text counts as one more.
     """
 
-    def __init__(self, make: Callable[[str], Made], *, most: int) -> None:
+    def __init__(self, make: Callable[[str], Value], *, most: int) -> None:
         self._make = make
         self._most = most
-        self._kept: dict[str, Made] = {}
+        self._values: dict[str, Value] = {}
         self._texts: list[str] = []
         self._items = 0
-        self._turn = 0
+        self._next = 0
         self._lock = Lock()
 
-    def of(self, text: str) -> Made:
+    def of(self, text: str) -> Value:
         """Return the value of a text."""
-        found = self._kept.get(text)
-        return found if found is not None else self._take_in(text)
+        value = self._values.get(text)
+        return value if value is not None else self._add(text)
 
-    def _take_in(self, text: str) -> Made:
-        made = self._make(text)
-        size = len(made) + 1
+    def _add(self, text: str) -> Value:
+        value = self._make(text)
+        size = len(value) + 1
         with self._lock:
-            if text not in self._kept and size <= self._most:
+            if text not in self._values and size <= self._most:
                 while self._items + size > self._most:
-                    self._drop_one()
-                self._kept[text] = made
+                    self._evict_one()
+                self._values[text] = value
                 self._texts.append(text)
                 self._items += size
-        return made
+        return value
 
-    def _drop_one(self) -> None:
-        self._turn += _STRIDE
-        at = self._turn % len(self._texts)
+    def _evict_one(self) -> None:
+        self._next += _STRIDE
+        at = self._next % len(self._texts)
         self._texts[at], self._texts[-1] = self._texts[-1], self._texts[at]
-        self._items -= len(self._kept.pop(self._texts.pop())) + 1
+        self._items -= len(self._values.pop(self._texts.pop())) + 1

@@ -1,7 +1,7 @@
-"""Vectors of texts with one byte a number, and their cosine.
+"""Vectors of texts, packed into one byte per number, and their cosine.
 
-The largest number becomes 127 or -127, and the vector's length in these units comes first: number / length is that of
-the vector of length 1.
+The number with the largest magnitude becomes 127 or -127. The norm in these units comes first: number / norm is the
+number of the unit vector.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from array import array
 from collections.abc import Iterable
 from operator import mul
 
-_LENGTH = struct.Struct("<f")
+_NORM = struct.Struct("<f")
 _LARGEST = 127
 
 
 def packed(numbers: Iterable[float]) -> bytes:
-    """Return a vector in this form.
+    """Return a vector in packed form.
 
     Raises:
         ValueError: if it is not a list of finite numbers, at least one of them not 0.
@@ -27,12 +27,12 @@ def packed(numbers: Iterable[float]) -> bytes:
     if not all(map(math.isfinite, given)) or not largest:
         raise ValueError("a vector is a list of finite numbers, not all 0")
     small = array("b", (round(number / largest * _LARGEST) for number in given))
-    return _LENGTH.pack(math.sqrt(sum(map(mul, small, small)))) + small.tobytes()
+    return _NORM.pack(math.sqrt(sum(map(mul, small, small)))) + small.tobytes()
 
 
 def dimensions(vector: bytes) -> int:
-    """Return how many numbers a packed vector has."""
-    return len(vector) - _LENGTH.size
+    """Return the number of dimensions of a packed vector."""
+    return len(vector) - _NORM.size
 
 
 def cosine(one: bytes, other: bytes) -> float:
@@ -40,9 +40,9 @@ def cosine(one: bytes, other: bytes) -> float:
     if len(one) != len(other):
         return 0.0
     dot: int = sum(map(mul, _numbers(one), _numbers(other)))
-    (length,), (its,) = _LENGTH.unpack_from(one), _LENGTH.unpack_from(other)
-    return float(dot / (length * its))
+    (norm,), (other_norm,) = _NORM.unpack_from(one), _NORM.unpack_from(other)
+    return float(dot / (norm * other_norm))
 
 
 def _numbers(vector: bytes) -> memoryview:
-    return memoryview(vector)[_LENGTH.size :].cast("b")
+    return memoryview(vector)[_NORM.size :].cast("b")

@@ -1,8 +1,8 @@
-"""What a prompt shows of several memories: an owner's context window, and the latest memories of scopes.
+"""The parts of memory that a prompt shows: an owner's context window, and the latest memories of scopes.
 
 The window (routing design, "Three-Tier Memory Architecture") consists of the owner's long-term summary, its own entries
-(agent storage) and the shared history of its group. Of scopes the last three memories of each are shown as lines
-(scopes design, "Prompt Context"). This module stores nothing: it selects the part of memory that a prompt shows.
+(agent storage) and the shared history of its group. Of each scope a prompt shows the last three memories as lines
+(scopes design, "Prompt Context"). This module stores nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cogitate.memory.clock import day_and_time
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routing.scopes import WORLD, location_owner
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +43,11 @@ def context_window(
 ) -> Context:
     """Return the context window of an owner: the summary, and the newest entries that fit.
 
-    A statement that the owner remembers word for word is not shown again from the shared history.
+    It omits a statement of the shared history that the owner remembers word for word.
 
     Args:
-        limit: characters that all texts together may have; None: no limit. The summary goes before the entries.
-        share: part of the entries that is shown at most, the newest; 0.5 leaves out the oldest half.
+        limit: the most characters of all texts together; None: no limit. The summary takes precedence over the entries.
+        share: the largest share of the entries to show, the newest; 0.5 leaves out the oldest half.
     """
     own = {normal(entry.text) for entry in memories}
     shown = [(entry, False) for entry in memories]
@@ -74,7 +73,7 @@ MAX_LINE = 300  # characters of one memory
 
 
 def latest(entries: Iterable[Entry], count: int = MAX_ENTRIES) -> list[Entry]:
-    """Return the newest `count` summaries, the oldest of them first."""
+    """Return the newest `count` summaries, oldest first."""
     summaries = sorted((e for e in entries if e.type == "summary"), key=lambda e: (e.minute, e.number))
     return summaries[-count:] if count > 0 else []
 
@@ -86,24 +85,24 @@ def memory_line(entry: Entry) -> str:
 
 
 def location_memory(streams: Mapping[str, Stream], location: str, count: int = MAX_ENTRIES) -> str:
-    """Return the recent memories of a location, or "" when it has none."""
-    return _section("Recent Location Memory", _of(streams, location_owner(location), count))
+    """Return the recent memories of a location, or "" if it has none."""
+    return _section("Recent Location Memory", _lines(streams, location_owner(location), count))
 
 
 def npc_memory(
     streams: Mapping[str, Stream], present: Sequence[str], names: Mapping[str, str], count: int = MAX_ENTRIES
 ) -> str:
-    """Return the recent memories of each NPC that is present, or "" when none has any."""
+    """Return the recent memories of each NPC that is present, or "" if none has any."""
     lines: list[str] = []
     for npc in dict.fromkeys(present):
-        if found := _of(streams, npc, count):
-            lines += [f"{resolve_name(npc, names)}:", *found]
+        if memories := _lines(streams, npc, count):
+            lines += [f"{resolve_name(npc, names)}:", *memories]
     return _section("NPC Memory", lines)
 
 
 def world_memory(streams: Mapping[str, Stream], count: int = MAX_ENTRIES) -> str:
-    """Return the recent memories of the world, or "" when it has none."""
-    return _section("World Memory", _of(streams, WORLD, count))
+    """Return the recent memories of the world, or "" if it has none."""
+    return _section("World Memory", _lines(streams, WORLD, count))
 
 
 def scope_context(
@@ -114,7 +113,7 @@ def scope_context(
     names: Mapping[str, str] | None = None,
     count: int = MAX_ENTRIES,
 ) -> str:
-    """Return all three sections, without those that have no memories."""
+    """Return the sections of the location, the present NPCs and the world, without empty ones."""
     sections = (
         location_memory(streams, location, count),
         npc_memory(streams, present, names or {}, count),
@@ -123,7 +122,7 @@ def scope_context(
     return "\n\n".join(section for section in sections if section)
 
 
-def _of(streams: Mapping[str, Stream], owner: str, count: int) -> list[str]:
+def _lines(streams: Mapping[str, Stream], owner: str, count: int) -> list[str]:
     stream = streams.get(owner)
     return [memory_line(entry) for entry in latest(stream.live("summary"), count)] if stream is not None else []
 

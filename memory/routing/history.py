@@ -21,20 +21,20 @@ def is_shared(owner: str) -> bool:
 
 
 def is_statement(entry: Entry) -> bool:
-    """Return whether the entry is a message or an observation, and not a summary of such."""
+    """Return whether the entry is a message or an observation."""
     return entry.type in ("message", "observation")
 
 
 def length(stream: Stream) -> int:
-    """Return the characters of the live statements."""
+    """Return the number of characters in the live statements."""
     return sum(len(entry.text) for entry in stream.live("message", "observation"))
 
 
 def trim(stream: Stream, limits: MemoryLimits) -> tuple[Effect, ...]:
-    """Return the effects that bring a shared history within its limits: its oldest statements and summaries leave.
+    """Return the effects that archive the oldest statements and summaries of a shared history above its limits.
 
-    Summaries (memories of the world) do not count as statements; their limit is that of observations elsewhere.
-    Important entries that leave are counted as lost, since no summary holds them.
+    Summaries (memories of the world) do not count as statements; their limit is `max_observations`. Important entries
+    that leave count as lost, since no summary covers them.
     """
     over = length(stream) - limits.max_history
     leaving: list[int] = []

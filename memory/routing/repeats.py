@@ -4,8 +4,8 @@ It counts only on the game day of that entry, so each day keeps a first record o
 importance than the first entry is stored.
 
 Recorded simulations show that 45 to 70 percent of an agent's memories repeat an earlier one word for word. A repeat
-counts only while nothing newer is known of its subject, which its first word other than an article names: after "The
-gate is open" and "The gate is closed", a second "The gate is open" is news, and is stored.
+counts only while no newer entry has its subject, which is the first word other than an article: after "The gate is
+open" and "The gate is closed", a second "The gate is open" is news, and is stored.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from cogitate.memory.language.text import is_unspaced, normal, words
 from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.memory.stream import Stream
 
-#: Words before the one that names what an observation is about.
+#: Words before the one that names the subject of an observation.
 _ARTICLES = frozenset(words("a an the der die das ein eine le la les un une el los las una o os um uma il lo"))
 
 #: Characters of a text that hold its first word.
 _OPENING = 80
 
-#: Counter of a stream's head: the importance of all repeats ever counted instead of stored, summed.
+#: Counter of a stream's head: the total importance of all repeats that were counted instead of stored.
 REPEATED = "repeated"
 
 
@@ -34,14 +34,14 @@ Subject = tuple[str | tuple[str, ...], ...]  # what an entry is about: its first
 
 
 class RepeatKey(NamedTuple):
-    """What two repeats share."""
+    """The key that an entry and its repeats share."""
 
     subject: Subject
     text: str
 
 
 def repeat_key(entry: Entry) -> RepeatKey | None:
-    """Return the key that two repeats share; None for entries that are never coalesced.
+    """Return the key that an entry shares with its repeats; None for entries that are never coalesced.
 
     Subjects, place, quest, encounter and tags must agree as well: observations of two owners are two memories.
     """
@@ -54,9 +54,9 @@ def repeat_key(entry: Entry) -> RepeatKey | None:
 
 
 def _repeatable_text(entry: Entry) -> str | None:
-    """Return the text that two repeats share; None for entries that are never coalesced.
+    """Return the text that an entry shares with its repeats; None for entries that are never coalesced.
 
-    Only perceptions and thoughts are: two equal statements or votes are two events.
+    Only perceptions and thoughts are coalesced: two equal statements or votes are two events.
     """
     if entry.type != "observation" or entry.source in ("dialogue", "social") or entry.since_minute is not None:
         return None
@@ -74,32 +74,32 @@ def _first_word(text: str) -> str:
 
 
 class RepeatIndex:
-    """An index that finds the live entry of one stream that a new one repeats, and follows the stream.
+    """An index of one stream, kept up to date, that finds the live entry that a new entry repeats.
 
-    Subjects are looked at only where a text was there before: most texts are new, and to find a first word takes longer
+    It computes subjects only once a text occurred before: most texts are new, and finding the first word takes longer
     than all the rest.
     """
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._texts: set[int] = set()  # hashes of the texts of all live entries, and of some archived ones
-        self._read = 0  # highest number whose text is among them
-        self._newest: dict[Subject, int] = {}  # entry about each subject
-        self._seen = 0  # highest number whose subject is among them
-        self._asked: int | None = None  # hash of the text that was looked for last
+        self._read = 0  # highest number whose text is in `_texts`
+        self._newest: dict[Subject, int] = {}  # number of the newest entry about each subject
+        self._seen = 0  # highest number whose subject is in `_newest`
+        self._asked: int | None = None  # hash of the text searched last
 
     def find(self, entry: Entry) -> int | None:
         """Return the number of the newest live entry about the same subject if `entry` repeats it, else None."""
         text = _repeatable_text(entry)
         self._asked = None if text is None else hash(text)
-        if self._asked is None or not self._is_told(self._asked):
+        if self._asked is None or not self._may_hold(self._asked):
             return None
         key = repeat_key(entry)
         assert key is not None
         self._catch_up()
         number = self._newest.get(key.subject)
         if number is not None and not self._stream.is_live(number):
-            self._start_over()
+            self._rebuild()
             number = self._newest.get(key.subject)
         return number if number is not None and repeat_key(self._stream.entries[number]) == key else None
 
@@ -114,14 +114,14 @@ class RepeatIndex:
         return number
 
     def note_appended(self) -> None:
-        """Note the text that was looked for last as that of the newest entry, without computing it again."""
+        """Record the text searched last as that of the newest entry, without computing it again."""
         newest = self._stream.head.last_number
         if self._asked is not None and self._read == newest - 1:
             self._texts.add(self._asked)
             self._read = newest
 
-    def _is_told(self, text: int) -> bool:
-        """Return whether an entry may have a text, by its hash."""
+    def _may_hold(self, text: int) -> bool:
+        """Return whether an entry may have the text with this hash."""
         stream, texts = self._stream, self._texts
         if len(texts) > 2 * len(stream.entries) + 64:  # mostly of deleted entries
             texts.clear()
@@ -130,12 +130,12 @@ class RepeatIndex:
             for number in reversed(stream.entries):
                 if number <= self._read:
                     break
-                if stream.is_live(number) and (told := _repeatable_text(stream.entries[number])) is not None:
-                    texts.add(hash(told))
+                if stream.is_live(number) and (known := _repeatable_text(stream.entries[number])) is not None:
+                    texts.add(hash(known))
             self._read = stream.head.last_number
         return text in texts
 
-    def _start_over(self) -> None:
+    def _rebuild(self) -> None:
         self._newest.clear()
         self._seen = 0
         self._catch_up()

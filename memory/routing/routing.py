@@ -9,26 +9,24 @@ Pure: the same event, rules and minute give the same entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from cogitate.memory.clock import DAY
-from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry
+from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry, resolve_name
 from cogitate.memory.errors import HostInput, require_list
 from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.truncation import Content, Truncation
 from cogitate.memory.routing.statement_parts import Ask, parts_of
-from cogitate.memory.summaries.conversations import resolve_name
 
 Strategy = Literal["simple", "integrate"]
 Style = Literal["narrative", "structured"]
 
 
 def _refuse_huge(amount: object) -> object:
-    """Raise ValueError for a whole number that would only pass as a float, which may not hold all its digits."""
+    """Return the amount, or raise ValueError for an integer so large that a float may not hold all its digits."""
     if isinstance(amount, int) and abs(amount) > _MOST_AMOUNT:
         raise ValueError(f"a whole amount lies between -{_MOST_AMOUNT} and {_MOST_AMOUNT}; give {amount} as text")
     return amount
@@ -39,7 +37,6 @@ Amount = Annotated[int | float | Annotated[str, Field(max_length=200)], BeforeVa
 
 INTEGRATE = "integrate"  # tag of entries that are to be integrated
 _SEPARATOR = " | "
-_STAGES = ("phase:", "stage:", "round:")  # tags
 
 
 Name = Annotated[str, Field(max_length=200)]
@@ -61,7 +58,7 @@ class Event(HostInput):
     certainty: str = Field("", max_length=100)
     consensus: bool | None = None  # of a ballot
     earnings: Amount | None = None  # of a result
-    counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # earnings otherwise
+    counterfactuals: Mapping[Name, Amount] = Field(default_factory=dict, max_length=100)  # earnings of the alternatives
     phase: str = Field("", max_length=100)  # of an experiment or a story: "deliberation"
     stage: str = Field("", max_length=100)  # of the phase: "voting"
     round: int | None = Field(None, ge=0, le=10**15)
@@ -76,11 +73,11 @@ class Event(HostInput):
         """Return the event of a raw statement, with its topic, its reasoning and the certainty of its speaker.
 
         Args:
-            ask: returns a model's answer to a prompt; None: the parts are found by rule.
-            given: further fields of the event; these go before the parts that are found.
+            ask: returns a model's answer to a prompt; None: a rule finds the parts.
+            given: further fields of the event, which override the parts found.
         """
-        found = {name: part for name, part in parts_of(text, ask)._asdict().items() if part}
-        return cls(**{"kind": "discussion_statement", "text": text, "speaker": speaker, **found, **given})
+        parts = {name: part for name, part in parts_of(text, ask)._asdict().items() if part}
+        return cls(**{"kind": "discussion_statement", "text": text, "speaker": speaker, **parts, **given})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +85,9 @@ class EventRule:
     """The rule for events of one type."""
 
     strategy: Strategy = "simple"
-    with_consensus: Strategy | None = None  # instead, for a ballot that reached one
-    content: Content = "other"  # which limit its text has
-    verb: str = ""  # of the narrative style: "Alice discussed …"; empty: the event's own type is told
+    with_consensus: Strategy | None = None  # strategy for a ballot that reached consensus; None: the same
+    content: Content = "other"  # selects the length limit of its text
+    verb: str = ""  # of the narrative style: "Alice discussed …"; empty: the sentence names the event's type
     importance: int = UNRATED
 
 
@@ -128,13 +125,13 @@ class Routed(NamedTuple):
 
 
 def route(event: Event, *, minute: int, routing: Routing | None = None) -> Routed:
-    """Return the entry for an event in the style of the rules, with its parts cut by their type of content.
+    """Return the entry for an event in the style of the rules, each part cut to the limit of its type of content.
 
     Args:
         minute: game time of the event, total minutes.
 
     Raises:
-        ValueError: for a type of event that has no rule.
+        ValueError: for a type of event without a rule.
     """
     routing = routing or Routing()
     rule = routing.rules.get(event.kind)
@@ -149,7 +146,7 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
             "reasoning": routing.truncation.cut(event.reasoning, "reasoning"),
         }
     )
-    told = _narrative(cut, rule, speaker) if routing.style == "narrative" else _structured(cut, speaker)
+    text = _narrative(cut, rule, speaker) if routing.style == "narrative" else _structured(cut, speaker)
     spoken = rule.content == "statement" and bool(event.speaker)
     tags = [f"event:{event.kind}"]
     tags += [f"phase:{event.phase}"] if event.phase else []
@@ -158,7 +155,7 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
     tags += [INTEGRATE] if strategy == "integrate" else []
     entry = Entry(
         type="message" if spoken else "observation",
-        text=told,
+        text=text,
         minute=minute,
         location=event.location,
         subjects=tuple(dict.fromkeys(s for s in (event.speaker, *event.subjects) if s)),
@@ -168,22 +165,6 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
         tags=tuple(tags),
     )
     return Routed(entry, strategy)
-
-
-def stage_of(entries: Iterable[Entry], minute: int) -> str:
-    """Return the phase, stage and round that the latest event of the past day names; "" where none names any."""
-    newest = max(
-        (
-            e
-            for e in entries
-            if e.tags and minute - DAY < e.minute <= minute and any(tag.startswith(_STAGES) for tag in e.tags)
-        ),
-        key=lambda e: (e.minute, e.number),
-        default=None,
-    )
-    if newest is None:
-        return ""
-    return ", ".join(tag.replace(":", " ", 1) for tag in newest.tags if tag.startswith(_STAGES))
 
 
 def _label(event: Event) -> str:
@@ -198,8 +179,7 @@ def _narrative(event: Event, rule: EventRule, speaker: str) -> str:
         subject = _label(event) + {True: " with consensus", False: " without consensus", None: ""}[event.consensus]
         subject += f" by {speaker}" if speaker else ""
         subject += f" on {event.topic}" if event.topic else ""
-    said = f"{subject}: {event.text}" if event.text else subject
-    sentences = [said]
+    sentences = [f"{subject}: {event.text}" if event.text else subject]
     if event.reasoning:
         sentences.append(f"Reasoning: {event.reasoning}")
     if event.certainty:

@@ -1,4 +1,4 @@
-"""Scoped memories: which messages of the world's stream a location, an NPC or the world has not yet told.
+"""Scoped memories: which messages of the world's stream a location, an NPC or the world has not recounted yet.
 
 A scope is an owner: "location:<id>", "npc:<id>" or "world". A cursor in its head is the number of the last message of
 the world's stream that its memories cover, so each message is summarised once. An NPC has a cursor for each place.
@@ -26,29 +26,29 @@ def location_owner(location: str) -> str:
 
 
 def cursor_of(scope: str, location: str) -> str:
-    """Return the name of the cursor that passes what a scope tells about a location; "" is the whole world."""
+    """Return the name of a scope's cursor over the messages at a location; "" stands for the whole world."""
     return f"{CURSOR}:{location}" if location and scope not in (WORLD, location_owner(location)) else CURSOR
 
 
 def place_of(cursor: str) -> str:
-    """Return the id of the location of which an NPC's cursor passes what was said; "" for any other cursor."""
+    """Return the id of the location whose messages an NPC's cursor passes; "" for any other cursor."""
     name, _, location = cursor.partition(":")
     return location if name == CURSOR else ""
 
 
 def covered(head: Head, cursor: str) -> int:
-    """Return the last number that a cursor has passed; an NPC's cursor without a place passes all places."""
+    """Return the last number that a cursor has passed; an NPC's cursor without a place counts for every place."""
     return max(head.cursors.get(cursor, 0), head.cursors.get(CURSOR, 0))
 
 
 def messages_since(world: Stream, start: int, end: int, location: str = "") -> list[Entry]:
     """Return the messages numbered above `start` and up to `end`, of one location if it is given, in order of number.
 
-    Messages that the history's limit has cut are among them as long as they are kept.
+    It includes messages that the history's limit has archived, as long as they are retained.
     """
     newer = takewhile(lambda entry: entry.number > start, reversed(world.entries.values()))
-    found = [e for e in newer if e.number <= end and is_statement(e) and (not location or e.location == location)]
-    return found[::-1]
+    messages = [e for e in newer if e.number <= end and is_statement(e) and (not location or e.location == location)]
+    return messages[::-1]
 
 
 def mentions(text: str, name: str) -> bool:
@@ -56,12 +56,12 @@ def mentions(text: str, name: str) -> bool:
 
     Names written without spaces (Chinese, Japanese) are found anywhere within a run of characters.
     """
-    wanted = words(name)
-    if not wanted:
+    words_of_name = words(name)
+    if not words_of_name:
         return False
-    if len(name) == 1 and not name.isascii():  # one character of Han forms pairs with its neighbours
+    if len(name) == 1 and not name.isascii():  # `words` pairs a Han character with its neighbours
         return name in _words_in_line(text)
-    return f" {' '.join(wanted)} " in _words_in_line(text)
+    return f" {' '.join(words_of_name)} " in _words_in_line(text)
 
 
 @lru_cache(maxsize=1_024)  # each NPC at a location searches the same messages
@@ -76,7 +76,7 @@ def is_about(entry: Entry, owner: str, name: str) -> bool:
 
 
 def around_mentions(messages: Sequence[Entry], owner: str, name: str) -> list[Entry]:
-    """Return the messages that mention an NPC, with one before and one after each; empty when none does."""
+    """Return the messages that mention an NPC, with one before and one after each; none if no message does."""
     kept: set[int] = set()
     for at, entry in enumerate(messages):
         if is_about(entry, owner, name):

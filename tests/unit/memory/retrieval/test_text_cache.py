@@ -50,8 +50,8 @@ def test_the_cache_is_bounded_by_items(split: Splitter) -> None:
     for number in range(500):
         assert kept.of(f"house {number}") == ["house", str(number)]
         assert kept._items <= 100
-        assert sum(len(one) + 1 for one in kept._kept.values()) == kept._items
-        assert sorted(kept._texts) == sorted(kept._kept)
+        assert sum(len(one) + 1 for one in kept._values.values()) == kept._items
+        assert sorted(kept._texts) == sorted(kept._values)
     assert kept.of(" ".join(f"w{number}" for number in range(300)))[299] == "w299", "one that is too long is not kept"
     assert kept._items <= 100
     assert kept.of("") == []
@@ -72,4 +72,4 @@ def test_threads_may_share_it(split: Splitter) -> None:
     kept, texts = TextCache(split, most=60), [f"house {number % 40}" for number in range(2_000)]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(kept.of, texts)) == [text.split() for text in texts]
-    assert sum(len(one) + 1 for one in kept._kept.values()) == kept._items <= 60
+    assert sum(len(one) + 1 for one in kept._values.values()) == kept._items <= 60
