@@ -9,13 +9,13 @@ from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
 from cogitate.memory.appointments import calls_off, names_time
-from cogitate.memory.entry import Entry, is_dialogue, is_of_event, rating
+from cogitate.memory.entry import Entry, is_dialogue, is_of_event, rating, resolve_name
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.talk import Speakers, Utterance
 from cogitate.memory.language.text import normal
-from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
+from cogitate.memory.summaries.conversations import first_person, parse_line
 from cogitate.memory.summaries.statements import news_of
 from cogitate.memory.summaries.transcripts import without_directions
 from cogitate.tasks.heuristics.themes import Sentence, read, sentence_of

@@ -31,8 +31,15 @@ from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
-from cogitate.workers.llm.replies.reply import Charge, Reply, charge_of, read_completion, validated
-from cogitate.workers.llm.replies.usage import is_possible, read_usage
+from cogitate.workers.llm.replies.reply import (
+    Charge,
+    Reply,
+    charge_of,
+    is_possible,
+    read_completion,
+    read_usage,
+    validated,
+)
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
@@ -110,6 +117,7 @@ class ModelClient:
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
         self._contexts = ContextLengths(self._address.server, store.client if store is not None else None)
+        self.context_of = self._contexts.of  # takes the server's name for a model
         self._has_answered = False
         self._closed = threading.Event()
         # Used on the event loop only:
@@ -222,10 +230,6 @@ class ModelClient:
         sent = [name for name in parameters if name not in dialect.left_out and name not in _KEPT]
         unnamed = failure.kind == "bad_request" and failure.status in (400, 422)
         return self._dialects.learn(model.model, dialect, reply.error_text, sent, unnamed=unnamed)
-
-    def context_of(self, model: Model) -> int:
-        """Return the model's limit for prompt and answer together, in tokens, if an overflow revealed it; else 0."""
-        return self._contexts.of(model.model)
 
     def probe(self, deadline: float) -> Failure | None:
         """Request the list of models, which is free; return why the endpoint does not answer, or None."""

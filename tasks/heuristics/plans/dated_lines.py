@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import Entry, is_dialogue, resolve_name
 from cogitate.memory.language.commitments import MAX_WHAT, Doer, Person
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
@@ -18,7 +18,7 @@ from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import stem
 from cogitate.memory.language.times import Time, anchor_days, days_named, find_times, names_date
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.summaries.conversations import parse_line, resolve_name
+from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.reading import FoundOnce
 
 _FEW_WORDS, _FEW_CHARACTERS = 2, 6  # beside an hour, in what adds nothing but it

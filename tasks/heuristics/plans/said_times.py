@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cogitate.memory.appointments import Appointment, calls_off, standing
 from cogitate.memory.clock import DAY, clock_in_force, day_of
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import Entry, is_dialogue, resolve_name
 from cogitate.memory.language.languages import languages_of, prevailing_language
 from cogitate.memory.language.packs import forget_with_packs, pack_of
 from cogitate.memory.language.place_names import find_place
@@ -22,7 +22,7 @@ from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, join
 from cogitate.memory.language.times import anchor_days, is_over, rounds_named
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
-from cogitate.memory.summaries.conversations import GAP, parse_line, resolve_name
+from cogitate.memory.summaries.conversations import GAP, parse_line
 from cogitate.tasks.heuristics.plans.dated_lines import LINES, SHOWS_NONE, Line, Mention, Reply, mentions_in, read_reply
 
 _ENDS = (SPACED + UNSPACED).replace("?", "").replace("？", "")
