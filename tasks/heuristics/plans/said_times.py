@@ -19,7 +19,7 @@ from cogitate.memory.language.packs import forget_with_packs, pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, SPACED, UNSPACED, joined, split_sentences
-from cogitate.memory.language.times import anchor_days, is_over, rounds_named
+from cogitate.memory.language.times import anchor_days, is_over, nearer_half, rounds_named
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.summaries.conversations import GAP, parse_line
@@ -60,8 +60,16 @@ class _Item:
     def last(self) -> Line:
         return self.parts[-1][0]
 
+    def is_denied_by(self, line: Line) -> bool:
+        """Return whether somebody who takes part says later that it does not happen at its hour."""
+        return (
+            line.number > self.last.number
+            and line.speaker in self.doers
+            and any(one.time is not None and (one.day, one.time) == (self.day, self.of.time) for one in line.denials)
+        )
+
     def add(self, line: Line, text: str) -> None:
-        if self.last.speaker == line.speaker:
+        if self.parts and self.last.speaker == line.speaker:
             self.parts[-1] = line, joined((self.parts[-1][1], text))
         elif len(self.parts) < _MOST_PARTS:
             self.parts.append((line, text))
@@ -86,7 +94,8 @@ def find_said(
     found: dict[Appointment, _Item] = {}
     numbers: set[int] = set()
     may_move = any(calls_off(entry.text) for entry in told)  # what was said for another day
-    for talk in _talks(LINES.of(entries, owner, names)):
+    lines = LINES.of(entries, owner, names)
+    for talk in _talks(lines):
         mentions = ((line, mention) for line in talk for mention in line.mentions)
         if not any(may_move or _may_be_in(one, line, start, end) for line, one in mentions) or talk[0].minute >= end:
             continue
@@ -96,6 +105,7 @@ def find_said(
             if me in item.doers and (start <= minute <= end or may_move):
                 place = next(filter(None, (find_place(text, places) for _, text in item.parts)), None)
                 found[Appointment(minute, _told(item, me), place.id if place else None, item.last.number)] = item
+    found = {one: item for one, item in found.items() if not any(map(item.is_denied_by, filter(None, lines)))}
     still = standing(found, [*told, *(entry for entry in entries if entry.number in numbers)])
     kept = [(one, found[one]) for one in still if one in found]
     exact = [(one, i) for one, i in kept if i.of.time is not None and not i.of.is_due and start <= one.minute < end]
@@ -198,6 +208,9 @@ class _Talk:
         for one in replied if reply else ():
             if reply and (reply.joins or (reply.offers and one.of.time is not None)):
                 one.doers.add(line.speaker)
+        for denied in line.denials:
+            if denied.day is not None:
+                self._day, self._day_said = denied.day, line.number
         changed = [self._take(line, mention, refused) for mention in self._mentions(line)]
         if reply and reply.deed and not any(changed) and replied[-1:] and line.speaker in replied[-1].doers:
             replied[-1].add(line, reply.deed)
@@ -209,7 +222,8 @@ class _Talk:
     def _mentions(self, line: Line) -> Sequence[Mention]:
         if line.mentions or languages_of(line.text)[0] == self._language:
             return line.mentions
-        return mentions_in(line.text, line.minute, clock_in_force(), self._language)
+        found = mentions_in(line.text, line.minute, clock_in_force(), self._language)
+        return [one for one in found if not one.denies]
 
     def _refuse(self, line: Line, replied: Sequence[_Item]) -> list[_Item]:
         """Return the items that a line refuses: cancelled if two talk, otherwise only without the one who refuses."""
@@ -229,6 +243,8 @@ class _Talk:
         same = (one for one in reversed(self.items) if one.of.time == mention.time is not None and self._is_near(one))
         last = next(same, self.items[-1] if self.items else None)
         if last is not None and self._adds(last, line, mention):
+            if mention.asks and mention.day not in (None, last.day):
+                last.parts.clear()  # what was proposed for another day
             _change(last, line, mention)
         elif (new := self._new(line, mention, refused)) is not None:
             self.items.append(new)
@@ -241,20 +257,28 @@ class _Talk:
 
     def _adds(self, last: _Item, line: Line, mention: Mention) -> bool:
         """Return whether a sentence repeats the last appointment, moves it, or adds an hour to it."""
-        if mention.day not in (None, last.day) and not mention.moves:
+        is_near = self._is_near(last)
+        first, proposed = last.parts[0]
+        is_counter = mention.asks and first.speaker != line.speaker and is_near
+        is_other_day = mention.day not in (None, last.day)
+        if is_other_day and not mention.moves and not (is_counter and proposed.endswith(QUESTIONS)):
             return False
         if mention.time is None:
-            return not (mention.asks or mention.persons)
+            is_answer = mention.accepts and is_near and last.of.time is not None and last.last.speaker != line.speaker
+            return not mention.asks and (is_answer or not mention.persons)
         is_about = bool(mention.words & last.words)
         if last.of.time in (None, mention.time):
-            return self._is_near(last) or is_about
-        is_other = mention.day is not None or line.number == last.last.number  # beside the hour before it
-        return (mention.is_short and self._is_near(last)) or (is_about and (mention.moves or not is_other))
+            is_for_them = line is last.last or line.called <= last.doers or last.of.time is not None
+            return (is_near or is_about) and is_for_them
+        is_other = mention.day is not None or line is last.last  # beside the hour before it
+        moves = mention.is_short or mention.moves or is_counter
+        return (moves and is_near) or (is_about and (mention.moves or not is_other))
 
     def _new(self, line: Line, mention: Mention, refused: Sequence[_Item]) -> _Item | None:
         """Return the appointment that a sentence makes alone, as a counter-proposal, or as an answer to a question."""
         question = self._reply(self._before).question if self._before else ""
-        day, doers = self._day_of(line, mention), _doers(line, mention, bool(question))
+        asker = self._before.speaker if self._before and question else ""
+        day, doers = self._day_of(line, mention), _doers(line, mention, asker)
         parts: list[tuple[Line, str]] = []
         if refused and mention.time is not None:
             parts, doers = refused[0].parts[:1], refused[0].doers | {line.speaker}
@@ -288,20 +312,28 @@ def _first_replied(lines: Sequence[Line], at: int) -> int:
 
 def _change(item: _Item, line: Line, mention: Mention) -> None:
     if mention.time is not None:
+        if mention.is_bare and item.of.time is not None:
+            mention = mention._replace(time=nearer_half(mention.time, item.of.time))
         says_more = not mention.is_short and len(mention.words - item.words) >= _NEW
         if mention.time != item.of.time or says_more:
             item.add(line, mention.text)
         item.of, item.day = mention, item.day if mention.day is None else mention.day
     if "we" in mention.persons:
         item.doers.update(line.people)
+    elif not mention.persons:
+        item.doers |= {line.speaker, *line.called}
     elif "you" not in mention.persons:  # the speaker who names the hour takes part
         item.doers.add(line.speaker)
     item.words |= mention.words
     item.is_heard = item.is_heard and not mention.persons
 
 
-def _doers(line: Line, mention: Mention, is_answer: bool) -> set[str]:
-    """Return the people whose plans a sentence concerns, by its pronouns and the names that it calls."""
+def _doers(line: Line, mention: Mention, asker: str) -> set[str]:
+    """Return the people whose plans a sentence concerns, by its pronouns and the names that it calls.
+
+    Args:
+        asker: the one whose question it may answer, or "".
+    """
     persons, has_time = mention.persons, mention.time is not None
     everybody, others = set(line.people), set(line.people) - {line.speaker}
     if not persons:
@@ -310,10 +342,12 @@ def _doers(line: Line, mention: Mention, is_answer: bool) -> set[str]:
         return everybody
     found: set[str] = set()
     is_own = not mention.asks or has_time or "you" not in persons
-    if is_own and (persons & {"I", "we"} or (is_answer and not mention.asks)):
+    if is_own and (persons & {"I", "we"} or (asker and not mention.asks)):
         found.add(line.speaker)
     if "you" in persons and line.called:
         found |= line.called
+    elif "you" in persons and asker and not mention.asks:
+        found.add(asker)
     elif "you" in persons and (has_time or mention.proposed == "you" or mention.asks):
         found |= others
     return found
