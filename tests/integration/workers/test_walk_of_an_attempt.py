@@ -45,7 +45,7 @@ def walk() -> list[str]:
 def module_of(code: CodeType) -> str:
     """Return the file of a function within the product; "" for all others, such as the server in memory."""
     module = code.co_filename.removeprefix(PACKAGE)
-    return "" if module in (code.co_filename, "hosting/compiled_scripts.py") else module
+    return "" if module in (code.co_filename, "hosting/inline.py") else module
 
 
 @contextmanager
