@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cogitate.memory.clock import clock_in_force, day_and_time, day_of
+from cogitate.memory.clock import DAY, clock_in_force, day_and_time
 from cogitate.memory.effects import Effect, MarkAccessed
 from cogitate.memory.entry import Entry, EntryType, format_character
 from cogitate.memory.language.text import normal
@@ -20,6 +20,7 @@ from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case
 
 LITTLE = 0.25  # share of the memories below which the long-term summary is cut too
+_STAGES = ("phase:", "stage:", "round:")  # tags of events
 MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity
 
 
@@ -47,7 +48,7 @@ def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
 
 def template_entry(entry: Entry, minute: int) -> dict[str, str]:
     """Return an entry as a template shows it at a game time, with the days that another day's words name as numbers."""
-    text = entry.text if day_of(entry.minute) == day_of(minute) else anchor_days(entry.text, entry.minute)
+    text = entry.text if entry.minute // DAY == minute // DAY else anchor_days(entry.text, entry.minute)
     return {"when": day_and_time(entry.minute, entry.tick), "text": brief(text)}
 
 
@@ -55,6 +56,22 @@ def template_time(minute: int, tick: int) -> dict[str, object]:
     """Return the template variables of a game time, that of a tick: its day, its time of day, and both."""
     clock = clock_in_force()
     return {"day": clock.day(minute), "time": clock.time(minute, tick), "now": clock.date_and_time(minute, tick)}
+
+
+def stage_of(entries: Iterable[Entry], minute: int) -> str:
+    """Return the phase, stage and round of the latest event of the past day that names any; "" if none does."""
+    newest = max(
+        (
+            e
+            for e in entries
+            if e.tags and minute - DAY < e.minute <= minute and any(tag.startswith(_STAGES) for tag in e.tags)
+        ),
+        key=lambda e: (e.minute, e.number),
+        default=None,
+    )
+    if newest is None:
+        return ""
+    return ", ".join(tag.replace(":", " ", 1) for tag in newest.tags if tag.startswith(_STAGES))
 
 
 def long_term_context(case: Case, memory_share: float = 1.0) -> dict[str, Any]:

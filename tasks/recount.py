@@ -17,11 +17,11 @@ from pydantic import BaseModel
 from cogitate.memory import typed_json
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import AdvanceCursor, Append, Effect
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.scopes import WORLD, cursor_of, place_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name, shown_line, summarise_entries
+from cogitate.memory.summaries.conversations import shown_line, summarise_entries
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates

@@ -27,7 +27,6 @@ from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
 from cogitate.memory.policies.compaction import MUNDANE
 from cogitate.memory.routing.repeats import REPEATED
-from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.trigger import ReflectionTrigger
 from cogitate.prompts.answers import ReflectionAnswer
@@ -48,6 +47,7 @@ from cogitate.tasks.recall import (
     replaced_entry,
     result_minute,
     share_of,
+    stage_of,
     template_entry,
     template_time,
     without_repeats,

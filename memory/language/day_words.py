@@ -44,7 +44,7 @@ class DayWords:
             return re.compile(f"(?P<before>(?!))?{found}", re.IGNORECASE)
         merging = alternatives({before for before, _, _ in self._merged}) or "(?!)"
         before = rf"(?:(?P<before>{merging})(?:(?<=['’])|\s))??"
-        return re.compile(rf"(?<!{WORD}){before}{found}(?!{WORD})", re.IGNORECASE)
+        return re.compile(rf"(?<!{WORD})(?<!-){before}{found}(?!-?{WORD})", re.IGNORECASE)
 
     @cached_property
     def _phrases(self) -> list[str]:

@@ -99,7 +99,12 @@ def test_words_for_days_become_their_numbers(subtests: pytest.Subtests) -> None:
         ("Приходи завтра.", "Приходи в день 2.", "Приходи в день 4."),
         ("Приходи послезавтра.", "Приходи в день 3.", "Приходи в день 5."),
         ("Я пел вчера.", "Я пел вчера.", "Я пел в день 2."),
-        ("Today's news, and tomorrow’s.", "Today's news, and tomorrow’s.", "Today's news, and tomorrow’s."),
+        ("Today's news, and tomorrow’s.", "Day 1's news, and day 2’s.", "Day 3's news, and day 4’s."),
+        (
+            "Tonight's play, a tomorrow-person's.",
+            "Tonight's play, a tomorrow-person's.",
+            "Tonight's play, a tomorrow-person's.",
+        ),
         ("Not today, tomorrow.", "Not on day 1, on day 2.", "Not on day 3, on day 4."),
     ]
     for said, first_day, third_day in cases:
