@@ -42,7 +42,8 @@ class Mention(NamedTuple):
     asks: bool
     moves: bool  # it moves something to this time
     is_bare: bool  # the part of the day is not told
-    is_short: bool  # it says little else, or the clause with the hour does
+    is_short: bool  # it says little else
+    is_apart: bool  # the clause with the hour says little else
     accepts: bool
     denies: bool  # that what it names happens
     words: frozenset[str]
@@ -73,6 +74,7 @@ class Reply(NamedTuple):
     offers: bool  # it accepts, and its speaker offers to do something
     deed: str  # the sentence in which its speaker offers to do something; "" if none does
     question: str  # the last one; "" if there is none
+    asks_little: bool  # the question says nothing of what it is about: "When?"
 
 
 def _line(entry: Entry, owner: str, names: Mapping[str, str]) -> Line | None:
@@ -168,6 +170,7 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
         return None
     if day is None and any(one < today + 10 for one in days_named(anchor_days(sentence, minute + _LATER, pack), pack)):
         return None  # yesterday, of the first day
+    words = known.deed_words(dated) - _small_words(languages_of(sentence)[0])
     return Mention(
         text=shorten(sentence, MAX_WHAT, "…"),
         day=day,
@@ -178,10 +181,11 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
         asks=asks,
         moves=moved is not None,
         is_bare=is_bare,
-        is_short=_adds_little(known, dated, times, pack) or _is_said_apart(known, dated, pack),
+        is_short=not words or _adds_little(known, dated, times, pack),
+        is_apart=_is_said_apart(known, dated, pack),
         accepts=known.accepts(sentence),
         denies=denies,
-        words=known.deed_words(dated) - _small_words(languages_of(sentence)[0]),
+        words=words,
         at=place,
     )
 
@@ -227,6 +231,13 @@ def _is_deadline(text: str, time: Time, known: Language, pack: Pack) -> bool:
     return any(known.is_deadline(" ".join(words[at:])) for at in range(len(words)))
 
 
+def says_little(sentence: str, language: str) -> bool:
+    """Return whether a sentence says little beside assent, a day and an hour: "Tomorrow, then." """
+    known, pack = _known(language)
+    dated = anchor_days(sentence, 0, pack)
+    return _adds_little(known, dated, find_times(dated, pack), pack)
+
+
 def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pack, few: int = _FEW_CHARACTERS) -> bool:
     """Return whether a sentence says little beside assent and an hour.
 
@@ -260,12 +271,13 @@ def read_reply(text: str, minute: int, language: str) -> Reply:
     """
     known, pack = _known(language)
     sentences = split_sentences(text)
-    refuses = accepts = offers = False
+    refuses = accepts = offers = asks_little = False
     deed = question = ""
     for sentence in sentences:
         quoted = shorten(sentence, MAX_WHAT, "…")
         if sentence.endswith(QUESTIONS):
             question = quoted
+            asks_little = _adds_little(known, sentence, find_times(sentence, pack), pack)
             refuses = refuses or (not accepts and known.puts_off(sentence))
             continue
         declines = known.declines(sentence)
@@ -276,7 +288,7 @@ def read_reply(text: str, minute: int, language: str) -> Reply:
             deed = "" if _adds_little(known, sentence, (), pack) else quoted
     ends = any(known.is_called_off(s) and known.moved_to(s, minute) is None for s in sentences)
     joins = "we" in known.persons(sentences[0]) if sentences and not refuses else False
-    return Reply(refuses, ends, joins, accepts and offers, deed, question)
+    return Reply(refuses, ends, joins, accepts and offers, deed, question, asks_little)
 
 
 def _known(code: str) -> tuple[Language, Pack]:

@@ -164,6 +164,33 @@ def test_what_is_refused_past_or_about_nobody_is_not_planned(asks: str, answers:
         assert _items(owner, ("a", asks), ("b", answers)) == []
 
 
+@pytest.mark.parametrize(
+    ("lines", "hers"),
+    [
+        (
+            (("b", "The leg will have to come off."), ("a", "When?"), ("b", "At seven tomorrow.")),
+            "07:00 Bo: The leg will have to come off – When? – Bo: At seven today",
+        ),
+        (
+            (("a", "Help me lift the cover?"), ("b", "No. The boom."), ("a", "Tomorrow at 08:00?"), ("b", "Fine.")),
+            "08:00 Help me lift the cover? Today at 08:00? (Bo)",
+        ),
+        (
+            (("b", "あしたの朝、足場を外しに来る。八時でいいかい。"), ("a", "八時ね。")),
+            "08:00 Bo：今日の朝、足場を外しに来る。八時でいいかい",
+        ),
+        (
+            (("b", "それと、あした18番の鍵に油をさしてちょうだい。"), ("a", "私があしたやるよ。")),
+            "Bo：それと、今日18番の鍵に油をさしてちょうだい——私が今日やるよ",
+        ),
+    ],
+)
+def test_a_sentence_that_says_little_is_told_with_what_it_is_about(
+    lines: tuple[tuple[str, str], ...], hers: str
+) -> None:
+    assert _items("a", *lines) == [hers]
+
+
 def test_an_answer_is_for_the_one_who_asked_and_an_order_for_the_one_it_names() -> None:
     answer = (("b", "Not even to my aunt's?"), ("a", "Tomorrow at nine, and you're back by noon."))
     assert _items("b", *answer, people="abc")
@@ -251,7 +278,7 @@ def test_an_hour_without_a_day_is_of_the_day_of_the_talk_unless_the_talk_names_a
     morning, start = 5 * 60, 6 * 60
     lines = (("a", "Hoy limpio el almacén."), ("b", "Vale. Me paso a las once y te ayudo."))
     (item,) = _found("b", _talk(*lines, at=morning), start).timed
-    assert (item.minute, item.what) == (11 * 60, "Me paso a las once y te ayudo (Ada)")
+    assert (item.minute, item.what) == (11 * 60, "Ada: Hoy limpio el almacén – Me paso a las once y te ayudo")
     asked = (("a", "Could you bring the balloons tomorrow?"), ("b", "Sure, I'll be there at 4 pm."))
     assert not _found("b", _talk(*asked, at=morning), start).timed
     assert len(_found("b", _talk(*asked, at=morning)).timed) == 1
