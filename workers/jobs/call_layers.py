@@ -289,9 +289,12 @@ class Gating:
         may_wait: MayWait = "endpoint" if others else "model"
         if not self._host_waits or any(one.endpoint != model.endpoint for one in others):  # which may answer instead
             may_wait = "nothing"
+        tier: object = call.service_tier or None  # each has limits that the others do not share
+        if tier is None and model.parameters:
+            tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
         entered = self._gate.enter(
             model.endpoint,
-            model=_gate_name(call),
+            model=f"{model.model}@{tier}" if isinstance(tier, str) else model.model,
             tokens=tokens,
             deadline=call.deadline,
             may_wait=may_wait,
@@ -309,15 +312,6 @@ class Gating:
         finally:
             answer = found if isinstance(found, ModelAnswer) else None
             self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
-
-
-def _gate_name(call: Call) -> str:
-    """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
-    model = call.model
-    tier: object = call.service_tier or None
-    if tier is None and model.parameters:
-        tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
-    return f"{model.model}@{tier}" if isinstance(tier, str) else model.model
 
 
 def _digest(prompt: Prompt) -> str:
