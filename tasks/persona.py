@@ -31,21 +31,21 @@ def persona(case: Case) -> dict[str, Any]:
         "traits": profile.traits,
         "background": brief(profile.background),
         "currently": brief(profile.currently),
-        "language": _named(case, thinking_language(case)),
+        "language": _language_name(case, thinking_language(case)),
     }
 
 
 def told_routine(case: Case) -> list[str]:
-    """Return the lines of an owner's routine for a prompt, in the form of what it asks for.
+    """Return the lines of an owner's routine for a prompt, in the format in which the prompt asks for plan items.
 
-    Times are clock times, and places are named instead of the host's words for them; what is at home says only "home".
+    Times are clock times. Places have their names instead of the host's words for them; the owner's home is "home".
     """
 
-    def told(what: str, word: str) -> str:
+    def with_place(what: str, word: str) -> str:
         if case.profile.home and word.casefold() == "home":
             return what.replace("…", "home") if "…" in what or "home" in what.casefold() else f"{what} (home)"
         own = {"home": case.profile.home, "work": case.profile.work}.get(word.casefold()) or word
-        ids = [found] if (found := places.called(own)) else places.of_kind(word)
+        ids = [place] if (place := places.called(own)) else places.of_kind(word)
         names = [places.name_of(place) for place in ids[:_PLACES_OF_A_HABIT]] or [word]
         if "…" in what:
             return what.replace("…", " or ".join(names))
@@ -56,14 +56,14 @@ def told_routine(case: Case) -> list[str]:
     parts, end = [], 0  # end: of the last place
     for at in _AT_PLACE.finditer(routine):
         begin = max(end, *(routine.rfind(mark, end, at.start()) + 1 for mark in _HABIT_ENDS))
-        parts += [routine[end:begin], told(routine[begin : at.start()].rstrip(), at["place"].strip())]
+        parts += [routine[end:begin], with_place(routine[begin : at.start()].rstrip(), at["place"].strip())]
         end = at.end()
     lines = brief("".join([*parts, routine[end:]])).translate(dict.fromkeys(map(ord, _HABIT_ENDS), "\n")).split("\n")
     return [_timed(line, case.profile.name) for line in map(str.strip, lines) if line]
 
 
 def _timed(line: str, name: str) -> str:
-    """Return a line of a routine with the times that it begins with as clock times."""
+    """Return a line of a routine with its leading times as clock times."""
     habits = read_routine(line, name)
     habit = habits[0] if len(habits) == 1 else Habit(line)
     if habit.begins is None or habit.prose or habit.place:
@@ -73,13 +73,14 @@ def _timed(line: str, name: str) -> str:
 
 
 def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:
-    """Return the language in which a prompt asks for a summary of entries: as declared, or that of most of them."""
-    seen = Counter(languages_of(entry.text)[0] for entry in entries)
-    return _named(case, case.world.language_of(case.profile) or max(seen, key=lambda one: (seen[one], one), default=""))
+    """Return the language that a prompt asks for in a summary of entries: the declared one, or that of most entries."""
+    count = Counter(languages_of(entry.text)[0] for entry in entries)
+    most_common = max(count, key=lambda language: (count[language], language), default="")
+    return _language_name(case, case.world.language_of(case.profile) or most_common)
 
 
-def _named(case: Case, language: str) -> str:
-    """Return a language as a prompt names it; "" where it is English by default, or unknown."""
+def _language_name(case: Case, language: str) -> str:
+    """Return a language's name in prompts; "" if it is unknown, or English that nobody declared."""
     if language == ENGLISH:
         return "English" if case.world.language_of(case.profile) else ""
     if language in ("", OTHER, UNDETERMINED):

@@ -1,4 +1,4 @@
-"""The memories that a job reads, for its prompt with vectors where they are there, and how a prompt shows its owner."""
+"""The memories that a job recalls, for its prompt by vectors too if there are any, and shared template variables."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def recall(case: Case, query: str, limit: int, types: tuple[EntryType, ...]) -> 
     profile = replace(profile_of(case.world.kind_retrieval.get(case.job.key.kind, case.world.retrieval)), distinct=True)
     near = case.similarity(query, case.entries) if case.similarity is not None and profile.weighs_similarity else {}
     wanted = Query(minute=case.job.minute, text=query, limit=limit, types=types, similarity=near)
-    found = (one.entry for one in retrieve(case.entries, wanted, profile))
-    return list(found)
+    return [scored.entry for scored in retrieve(case.entries, wanted, profile)]
 
 
 def without_repeats(entries: Iterable[Entry]) -> list[Entry]:
@@ -41,18 +40,18 @@ def without_repeats(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def share_of(entries: Sequence[Entry], share: float) -> list[Entry]:
-    """Return the first entries, as many as a share of them, at least one."""
+    """Return the first entries that make up a share of all, at least one."""
     return list(entries[: max(1, math.ceil(len(entries) * share))])
 
 
 def template_entry(entry: Entry, minute: int) -> dict[str, str]:
-    """Return an entry as a template shows it at a game time, with the days that another day's words name as numbers."""
+    """Return an entry's template variables at a game time; if it is of another day, its words for days become dates."""
     text = entry.text if day_of(entry.minute) == day_of(minute) else anchor_days(entry.text, entry.minute)
     return {"when": day_and_time(entry.minute, entry.tick), "text": brief(text)}
 
 
 def template_time(minute: int, tick: int) -> dict[str, object]:
-    """Return the template variables of a game time, that of a tick: its day, its time of day, and both."""
+    """Return the template variables of a tick's game time: its day, its time of day, and both."""
     clock = clock_in_force()
     return {"day": clock.day(minute), "time": clock.time(minute, tick), "now": clock.date_and_time(minute, tick)}
 
@@ -74,7 +73,7 @@ def brief(text: str) -> str:
 
 
 def access_marks(case: Case, numbers: Iterable[int]) -> tuple[Effect, ...]:
-    """Return the effect that marks the entries a job used as accessed, if it used any."""
+    """Return the effect that marks the entries that a job used as accessed, if it used any."""
     used = tuple(sorted(set(numbers)))
     if not used:
         return ()
@@ -92,7 +91,7 @@ def result_minute(job: Job) -> int:
 
 
 def delay_of(case: Case) -> int:
-    """Return the game minutes until the job's result is due, during which future events may pass; 0 for a repair."""
+    """Return the game minutes until the job's result is due, in which coming events may pass; 0 for a repair."""
     job = case.job
     clock = case.world.clock
     return 0 if replaced_entry(job) else max(0, clock.minutes(job.due) - clock.minutes(job.key.tick))
