@@ -29,8 +29,7 @@ from cogitate.prompts.answers import IntegratedAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import LITTLE, access_marks, stage_of, template_time
+from cogitate.tasks.recall import LITTLE, access_marks, persona, stage_of, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,

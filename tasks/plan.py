@@ -28,7 +28,6 @@ from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params
-from cogitate.tasks.persona import persona, told_routine
 from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
 from cogitate.tasks.plan_times import FROM, one_after_another, window, within
 from cogitate.tasks.recall import (
@@ -36,12 +35,14 @@ from cogitate.tasks.recall import (
     access_marks,
     brief,
     long_term_context,
+    persona,
     recall,
     replaced_entry,
     share_of,
     stage_of,
     template_entry,
     template_time,
+    told_routine,
 )
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7

@@ -1,25 +1,34 @@
-"""The memories that a job reads, for its prompt with vectors where they are there, and how a prompt shows its owner."""
+"""The memories that a job reads, and what a prompt shows of them, of its owner and of the time."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cogitate.memory.clock import DAY, clock_in_force, day_and_time
+from cogitate.memory.clock import DAY, clock_in_force, clock_time, day_and_time
 from cogitate.memory.effects import Effect, MarkAccessed
 from cogitate.memory.entry import Entry, EntryType, format_character
+from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of
+from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.retrieval.profiles import profile_of
 from cogitate.memory.retrieval.retrieval import Query, retrieve
+from cogitate.memory.routines import Habit, read_routine, routine_text
 from cogitate.memory.summaries.long_term import cut_oldest, estimate_tokens
+from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case
 
 LITTLE = 0.25  # share of the memories below which the long-term summary is cut too
+_AT_PLACE = re.compile(r"[@＠]\s?(?P<place>[^;\n@＠,]+)")
+_PLACES_OF_A_HABIT = 3
+_HABIT_ENDS = ";；\n"
 _STAGES = ("phase:", "stage:", "round:")  # tags of events
 MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an identity
 
@@ -113,3 +122,69 @@ def delay_of(case: Case) -> int:
     job = case.job
     clock = case.world.clock
     return 0 if replaced_entry(job) else max(0, clock.minutes(job.due) - clock.minutes(job.key.tick))
+
+
+def persona(case: Case) -> dict[str, Any]:
+    """Return the template variables of an agent's persona and of the language to write in; long texts are cut."""
+    profile = case.profile
+    return {
+        "name": profile.name,
+        "age": profile.age,
+        "occupation": profile.occupation,
+        "traits": profile.traits,
+        "background": brief(profile.background),
+        "currently": brief(profile.currently),
+        "language": _named(case, thinking_language(case)),
+    }
+
+
+def told_routine(case: Case) -> list[str]:
+    """Return the lines of an owner's routine for a prompt, in the form of what it asks for.
+
+    Times are clock times, and places are named instead of the host's words for them; what is at home says only "home".
+    """
+
+    def told(what: str, word: str) -> str:
+        if case.profile.home and word.casefold() == "home":
+            return what.replace("…", "home") if "…" in what or "home" in what.casefold() else f"{what} (home)"
+        own = {"home": case.profile.home, "work": case.profile.work}.get(word.casefold()) or word
+        ids = [found] if (found := places.called(own)) else places.of_kind(word)
+        names = [places.name_of(place) for place in ids[:_PLACES_OF_A_HABIT]] or [word]
+        if "…" in what:
+            return what.replace("…", " or ".join(names))
+        return what if any(name in what for name in names) else f"{what} ({' or '.join(names)})"
+
+    places = case.world.places
+    routine = routine_text(case.world.routine_of(case.profile))
+    parts, end = [], 0  # end: of the last place
+    for at in _AT_PLACE.finditer(routine):
+        begin = max(end, *(routine.rfind(mark, end, at.start()) + 1 for mark in _HABIT_ENDS))
+        parts += [routine[end:begin], told(routine[begin : at.start()].rstrip(), at["place"].strip())]
+        end = at.end()
+    lines = brief("".join([*parts, routine[end:]])).translate(dict.fromkeys(map(ord, _HABIT_ENDS), "\n")).split("\n")
+    return [_timed(line, case.profile.name) for line in map(str.strip, lines) if line]
+
+
+def _timed(line: str, name: str) -> str:
+    """Return a line of a routine with the times that it begins with as clock times."""
+    habits = read_routine(line, name)
+    habit = habits[0] if len(habits) == 1 else Habit(line)
+    if habit.begins is None or habit.prose or habit.place:
+        return line
+    until = "" if habit.ends is None else f"–{clock_time(habit.ends)}"
+    return f"{'~' * habit.loose}{clock_time(habit.begins)}{until}: {habit.what}"
+
+
+def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:
+    """Return the language in which a prompt asks for a summary of entries: as declared, or that of most of them."""
+    seen = Counter(languages_of(entry.text)[0] for entry in entries)
+    return _named(case, case.world.language_of(case.profile) or max(seen, key=lambda one: (seen[one], one), default=""))
+
+
+def _named(case: Case, language: str) -> str:
+    """Return a language as a prompt names it; "" where it is English by default, or unknown."""
+    if language == ENGLISH:
+        return "English" if case.world.language_of(case.profile) else ""
+    if language in ("", OTHER, UNDETERMINED):
+        return ""
+    return pack_of(language).phrase("name") or f"the language {language!r}"

@@ -28,8 +28,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry, template_entry, template_time
+from cogitate.tasks.recall import delay_of, language_of_texts, replaced_entry, template_entry, template_time
 from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # entries that no limit drops without a summary

@@ -39,11 +39,11 @@ from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
     long_term_context,
+    persona,
     replaced_entry,
     result_minute,
     share_of,

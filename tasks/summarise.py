@@ -21,8 +21,7 @@ from cogitate.tasks import long_term, timing
 from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry, template_time
+from cogitate.tasks.recall import delay_of, language_of_texts, replaced_entry, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
