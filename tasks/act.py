@@ -14,12 +14,10 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel
 
 from cogitate.memory.effects import Effect, SetPlanStatus, Tell
-from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem, resolve_name
 from cogitate.memory.language.text import normal
-from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import ActionAnswer, PlacedAction
 from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates, neutral, plain
@@ -29,14 +27,15 @@ from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
 from cogitate.tasks.recall import (
     access_marks,
     brief,
     long_term_context,
+    persona,
     recall,
     share_of,
+    stage_of,
     template_entry,
     template_time,
 )

@@ -21,7 +21,7 @@ from cogitate.memory.language.text import normal
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.context import Context, context_window
 from cogitate.memory.routing.history import is_shared
-from cogitate.memory.routing.routing import INTEGRATE, stage_of
+from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, fold_or_cut
 from cogitate.memory.summaries.statements import told_apart
@@ -29,8 +29,7 @@ from cogitate.prompts.answers import IntegratedAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import LITTLE, access_marks, template_time
+from cogitate.tasks.recall import LITTLE, access_marks, persona, stage_of, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,

@@ -22,8 +22,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, Prompt
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import long_term_context, template_time
+from cogitate.tasks.recall import language_of_texts, long_term_context, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,

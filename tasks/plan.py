@@ -11,15 +11,13 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import DAY, clock_time, date, day_and_time, next_morning
 from cogitate.memory.effects import Append, Effect
-from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem, resolve_name
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.sentences import with_end
 from cogitate.memory.language.times import parse_clock
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
@@ -30,7 +28,6 @@ from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params
-from cogitate.tasks.persona import persona, told_routine
 from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
 from cogitate.tasks.plan_times import FROM, one_after_another, window, within
 from cogitate.tasks.recall import (
@@ -38,11 +35,14 @@ from cogitate.tasks.recall import (
     access_marks,
     brief,
     long_term_context,
+    persona,
     recall,
     replaced_entry,
     share_of,
+    stage_of,
     template_entry,
     template_time,
+    told_routine,
 )
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7

@@ -23,8 +23,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import brief, share_of, without_repeats
+from cogitate.tasks.recall import brief, persona, share_of, without_repeats
 
 BATCH = 20  # entries of one call
 LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls

@@ -17,19 +17,18 @@ from pydantic import BaseModel
 from cogitate.memory import typed_json
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import AdvanceCursor, Append, Effect
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.scopes import WORLD, cursor_of, place_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name, shown_line, summarise_entries
+from cogitate.memory.summaries.conversations import shown_line, summarise_entries
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry, template_entry, template_time
+from cogitate.tasks.recall import delay_of, language_of_texts, replaced_entry, template_entry, template_time
 from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
 IMPORTANCE = 5  # no limit drops such an entry without a summary

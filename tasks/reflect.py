@@ -27,7 +27,6 @@ from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
 from cogitate.memory.policies.compaction import MUNDANE
 from cogitate.memory.routing.repeats import REPEATED
-from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.trigger import ReflectionTrigger
 from cogitate.prompts.answers import ReflectionAnswer
@@ -40,14 +39,15 @@ from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
     long_term_context,
+    persona,
     replaced_entry,
     result_minute,
     share_of,
+    stage_of,
     template_entry,
     template_time,
     without_repeats,

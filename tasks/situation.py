@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from cogitate.memory.clock import clock_time
-from cogitate.memory.entry import MAX_TEXT, PlanItem, present_items
-from cogitate.memory.summaries.conversations import resolve_name
+from cogitate.memory.entry import MAX_TEXT, PlanItem, present_items, resolve_name
 from cogitate.tasks.kind import Moment
 from cogitate.tasks.meters import Meter, meter_params, read_meters
 

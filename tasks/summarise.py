@@ -8,12 +8,12 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import Append, Archive, Effect
-from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue, rating
+from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue, rating, resolve_name
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.policies.compaction import deserves_summary, summary_entry
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries
+from cogitate.memory.summaries.conversations import conversations, shown_line, summarise_entries
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
@@ -21,8 +21,7 @@ from cogitate.tasks import long_term, timing
 from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry, template_time
+from cogitate.tasks.recall import delay_of, language_of_texts, replaced_entry, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,

@@ -1,7 +1,7 @@
-"""Everything that runs outside the tick loop: the Celery app, its transport and messages, jobs, child processes.
+"""Everything that runs outside the tick loop: the Celery app, its transport and messages, jobs and child processes.
 
-`celery -A cogitate` finds the app in the public package; inside a clone, `celery -A workers` finds it here. It is
-created on first access, so that a host that runs its jobs inline does not load Celery.
+`celery -A cogitate` finds the app in the public package; inside a clone, `celery -A workers` finds it here. The first
+access creates the app, so that a host that runs its jobs inline does not load Celery.
 """
 
 from __future__ import annotations

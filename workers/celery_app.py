@@ -1,12 +1,12 @@
-"""The Celery app: one task per kind of job, named after the kind, whose argument is a job's id.
+"""The Celery app: one task per kind of job, named after the kind; its argument is a job's id.
 
 Settings are in `celeryconfig`. `cogitate.workers.jobs.hinted_tasks` takes the messages of a worker with threads; in a
 pool of processes a task passes the id to `cogitate.workers.jobs.process_lane.run_job`. Both claim the job from the
-ledger: a message is a hint, and a false one changes nothing. `transport` refuses messages that are not hints.
+ledger: a message is only a hint, and a false one changes nothing. `transport` refuses messages that are not hints.
 
-A worker prepares before its first message. One with a broken template, or with settings that its runner refuses, would
-fail on every message, although other workers could run the jobs. It exits with one line that says why, and records the
-reason in place of its heartbeat, so that `cogitate status`, `cogitate doctor` and Flower report it.
+A worker prepares before its first message. With a broken template, or settings that its runner refuses, it would fail
+on every message, although other workers could run the jobs. Such a worker exits with one line that says why, and
+records the reason in place of its heartbeat, so that `cogitate status`, `cogitate doctor` and Flower report it.
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ worker_process.register()
 metrics.register()
 model_lane.register()
 
-#: By name: only a worker loads it, and it loads all that jobs need.
+#: A name, not an import: only a worker loads it, since it loads everything that jobs need.
 STRATEGY = "cogitate.workers.jobs.hinted_tasks:strategy"
 FLOWER_PAGES = "cogitate.flower"  # entry points that extend Flower; this package must not import what they load
 
 
 def make_app(broker: str | None = None) -> Celery:
-    """Return a Celery app for the broker at this URL, or for the one that the environment's settings name."""
-    made = Celery("cogitate", set_as_current=broker is None)
-    made.steps["consumer"].add(EventBatches)
-    made.config_from_object("cogitate.celeryconfig", force=True)  # which also loads the host's own kinds
+    """Return a Celery app for the broker at this URL, or for the broker in the environment's settings."""
+    celery = Celery("cogitate", set_as_current=broker is None)
+    celery.steps["consumer"].add(EventBatches)
+    celery.config_from_object("cogitate.celeryconfig", force=True)  # also loads the host's own kinds
     if broker is not None:
-        made.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
+        celery.conf.update(broker_url=kombu_url(broker), broker_use_ssl=tls(broker))
     for kind in kinds():
-        made.task(_task(), name=kind.name, shared=False, Strategy=STRATEGY)
-    return made
+        celery.task(_task(), name=kind.name, shared=False, Strategy=STRATEGY)
+    return celery
 
 
 def _task() -> Callable[..., str]:
     def run(job_id: str) -> str:
-        from cogitate.workers.jobs.process_lane import run_job  # imported here, for the same reason as `warm_up`
+        from cogitate.workers.jobs.process_lane import run_job  # imported here for the reason in `_warm_up`
 
         telemetry = started()
         if telemetry is not None:
@@ -78,15 +78,16 @@ def _task() -> Callable[..., str]:
 
 
 def _make_app_for_command() -> Celery:
-    """Return the app; if it cannot be made for the `celery` command, exit with one line instead of a traceback.
+    """Create the app; if that fails under the `celery` command, exit with one line instead of a traceback.
 
-    In a worker started by a host this covers every error, including those of the host's own kinds: the host logs it.
+    In a worker that a host started this covers every error, including those of the host's own kinds: the host logs
+    the output.
     """
     try:
-        made = make_app()
+        celery = make_app()
         context = click.get_current_context(silent=True)
         if context is not None and context.find_root().command.name == "celery":
-            made.conf.broker_url  # noqa: B018  # evaluated now, see celeryconfig
+            celery.conf.broker_url  # noqa: B018  # evaluated now, see celeryconfig
             if context.find_root().invoked_subcommand == "flower":
                 for pages in entry_points(group=FLOWER_PAGES):
                     pages.load()()
@@ -100,7 +101,7 @@ def _make_app_for_command() -> Celery:
             raise
         traceback.print_exc()
         raise SystemExit(worker_process.CANNOT_START) from None
-    return made
+    return celery
 
 
 app = _make_app_for_command()
@@ -110,8 +111,8 @@ class WorkerAbout(TypedDict):
     """A worker's description of itself."""
 
     version: str  # of this product
-    schema: int  # that it reads
-    kinds: list[str]  # that it knows
+    schema: int  # the version that it reads
+    kinds: list[str]  # the kinds of job that it knows
 
 
 @inspect_command(help="Version, schema and kinds of this worker.")  # type: ignore[untyped-decorator]
@@ -125,10 +126,10 @@ def _prepare(sender: str, instance: Any, **_: object) -> None:
     """Load what jobs need, which takes a second, or exit."""
     try:
         if "prefork" in getattr(instance.pool_cls, "__module__", str(instance.pool_cls)):
-            use_prompts(Settings().prompts)  # threads do not survive a fork: each child makes its runner
+            use_prompts(Settings().prompts)  # threads do not survive a fork: each child creates its own runner
         else:
             _warm_up()
-    except (RedisError, OSError):  # the server is down: the first job tries again
+    except (RedisError, OSError):  # Redis is down: the first job tries again
         pass
     except Exception as error:
         why = reason_of(error)
@@ -140,7 +141,7 @@ def _prepare(sender: str, instance: Any, **_: object) -> None:
 
 @signals.worker_process_init.connect  # type: ignore[untyped-decorator]
 def _warm_up(**_: object) -> None:
-    from cogitate.workers.jobs.process_lane import warm_up  # imported here: neither publishing nor Flower needs it
+    from cogitate.workers.jobs.process_lane import warm_up  # here, since neither publishing nor Flower needs it
 
     warm_up()
 

@@ -1,12 +1,12 @@
-"""The publisher of a tick's hints, in one round trip to Redis, or in the background to RabbitMQ.
+"""Publishes a tick's hints: to Redis in one round trip, or to RabbitMQ in the background.
 
 `Task.apply_async` costs a host 0.6 to 0.8 ms per job, too much at a day boundary with a thousand agents. Here kombu
-renders one message per kind in memory, and every hint of that kind is that text with another id and other display
-fields. Since kombu renders it, its fields stay correct when kombu's settings or version change, and a test compares
-them with what `apply_async` sends to a real server.
+renders one message per kind in memory, and every hint of that kind is a copy with its own id and display fields. Since
+kombu renders the message, its fields stay correct when kombu's settings or version change; a test compares them with
+what `apply_async` sends to a real server.
 
-Nothing depends on publishing: the host repeats hints while their job is open and unclaimed. So an unreachable broker
-costs one log line, with Redis at most one socket timeout too, and never an exception.
+No result depends on publishing: the host repeats hints while their job is open and unclaimed. So an unreachable broker
+costs one log line (and, for Redis, at most one socket timeout) and never raises.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_SHOWN = 80  # characters of an owner in the display fields
 
 
 def display_args(job: Job) -> str:
-    """Return the task's arguments for Flower: owner, tick and upper bounds. Never a memory's text."""
+    """Return the task's arguments for Flower: owner, tick and upper bounds, never a memory's text."""
     calls = job.reserved.calls
     bounds = [f"≤ {calls} call{'' if calls == 1 else 's'}"] if calls else []
     if job.reserved.tokens:
@@ -72,7 +72,7 @@ class Template:
         self._body = body.split(self._ID)
         message["body"] = "body-gap"
         message["properties"]["delivery_tag"] = self._TAG
-        # One %-format for the envelope: everything but the gaps is literal.
+        # The envelope becomes one %-format; everything but the gaps is literal.
         text: str = dumps(message).replace("%", "%%")
         text = text.replace(f'"{self._ID}"', "%(id)s").replace(f'"{self._ARGS}"', "%(args)s")
         text = text.replace(f'"{self._KWARGS}"', "%(kwargs)s")
@@ -104,10 +104,10 @@ def queue_key(app: Celery, kind: str) -> str:
 
 
 class Sender(Protocol):
-    """A sender to a broker, which logs if it is away."""
+    """A sender of hints to a broker. It logs that the broker is unreachable instead of raising."""
 
     def send(self, jobs: Sequence[Job], render: Render) -> int:
-        """Send a hint for every job, all of one run; return how many it sent or will send, 0 if the broker is away."""
+        """Send a hint for every job of one run; return how many it sent or will send, 0 if the broker is away."""
 
     def await_confirms(self, timeout: float) -> bool:
         """Wait until the broker has every hint, at most `timeout` seconds; return whether it has."""
@@ -117,7 +117,7 @@ class Sender(Protocol):
 
 
 class Publisher:
-    """A publisher of hints by the host's own settings. Use it from one thread at a time."""
+    """A publisher of hints to the broker in the host's settings. Use it from one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         app = make_app(settings.messages_url())
@@ -135,7 +135,7 @@ class Publisher:
     def publish(self, jobs: Sequence[Job]) -> int:
         """Publish a hint for every job; return how many, 0 if Redis is unreachable.
 
-        After a timeout some may have arrived nevertheless; repeated hints are harmless. RabbitMQ gets them after this
+        Some may arrive even if Redis timed out; repeated hints are harmless. RabbitMQ receives them after this call
         returns, and again until it confirms them.
         """
         return self._sender.send(jobs, self._render) if jobs else 0

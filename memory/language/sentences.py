@@ -47,16 +47,24 @@ _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
 #: Marks that may open a quotation in another language close one only before a space: "«Ja.» sagt er", "„Ja.“ sagt er".
 _CLOSES = r"(?:[\"'”’)\]]|[ \u00a0\u202f]?»(?=\s|$)|“(?=\s|$))*+"
 _END = re.compile(rf"(?<![{SPACED}])[{SPACED}]++{_CLOSES}(?=\s|$)|[{UNSPACED}]++[”」』）]*+|\n++")
+#: What somebody said, behind a colon: one sentence, however many it holds.
+_SAID = re.compile(r"[:：]\s?(?:\"[^\"\n]+\"|“[^”\n]+”|„[^“\n]+“|«[^»\n]+»|「[^」\n]+」)")
 _NO_SPACE = re.compile(r"\S")
 _INITIAL = re.compile(r"(?!I)[^\W\d_]\.")  # "J."
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the trimmed sentences of `text` in order, by the full stops of its script and line ends."""
+    """Return the trimmed sentences of `text` in order, by the full stops of its script and line ends.
+
+    A quotation behind a colon is a part of its sentence.
+    """
     found: list[str] = []
+    quoted = [match.span() for match in _SAID.finditer(text)] if ":" in text or "：" in text else ()
     start = seen = 0  # where the sentence begins, and up to where its words were looked at
     last = ""  # word of the sentence so far
     for match in _END.finditer(text):
+        if quoted and any(begins < match.start() and match.end() < ends for begins, ends in quoted):
+            continue
         last = (text[seen : match.end()].rsplit(None, 1) or [last])[-1]
         seen = match.end()
         word = last.lstrip("(\"'")

@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from cogitate.memory.clock import DAY, at_time, clock_in_force, day_of
-from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
+from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event, resolve_name
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
@@ -34,6 +34,7 @@ GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
 LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
 
 
+_THE = re.compile(r"^The (?=[a-z])")  # "The galley", within a sentence
 _MOST_NAMED = 12  # of those who talked
 #: 'Ada told me: "', 'I asked Bo on day 2: "'
 _REPORT = re.compile(
@@ -90,11 +91,6 @@ def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
             groups.append((participants, group))
         group.append(entry)
     return [Conversation(participants, tuple(group)) for participants, group in groups]
-
-
-def resolve_name(subject: str, names: Mapping[str, str]) -> str:
-    """Return the display name of an owner or place; without one, the part of its id after the colon."""
-    return names.get(subject) or subject.partition(":")[2] or subject
 
 
 def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
@@ -184,7 +180,7 @@ def summarise_entries(
     owner: str = "",
     language: str = UNDETERMINED,
 ) -> str:
-    """Return a summary of entries in about a third of their words (60 to 120), without a model. It is never empty.
+    """Return a summary of entries in about a third of their words (80 to 120), without a model. It is never empty.
 
     It follows the order of time; a summary of dialogue begins with the speakers, place and time, `owner` first if it is
     one of them. `minute` is the game time at which it is written, if that is known: what is over by then is told in the
@@ -196,7 +192,7 @@ def summarise_entries(
     lines = [_dated(parse_line(e, names), day_of(ordered[0].minute) if header else None, language) for e in ordered]
     words = sum(count_words(item.text) for item in lines)
     dense = 2 if words > 2 * sum(len(item.text.split()) for item in lines) else 1  # each character counts as a word
-    room = max(dense * 60, min(dense * 120, words // 3)) + count_words(header)
+    room = max(dense * 80, min(dense * 120, words // 3)) + count_words(header)
     text = summarise(lines, max_words=room, header=header, minute=minute, names=names.values(), language=language)
     if not text:
         text = lines[0].text if lines else ""
@@ -240,7 +236,7 @@ def _header(entries: Sequence[Entry], names: Mapping[str, str], owner: str, lang
         people = [*people[: _MOST_NAMED - 1], f"{len(people) - _MOST_NAMED + 1} others"]
     if language not in (ENGLISH, UNDETERMINED):
         return _listed(entries[0], [resolve_name(s, names) for s in subjects], names, language)
-    place = f" at {resolve_name(entries[0].location, names)}" if entries[0].location else ""
+    place = f" at {_THE.sub('the ', resolve_name(entries[0].location, names))}" if entries[0].location else ""
     if owner in subjects and people:
         talk = f"{resolve_name(owner, names)} talked with {all_of(people)}"
     elif len(people) > 1:

@@ -17,8 +17,8 @@ from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.memory.summaries.critical import critical_value, share_of_words
 from cogitate.memory.summaries.parts import end_of_word, sentence_in_parts
-from cogitate.memory.summaries.summary import BREVITY, choose_units
-from cogitate.memory.summaries.units import Unit, first_sentences, units
+from cogitate.memory.summaries.summary import choose_units
+from cogitate.memory.summaries.units import BREVITY, Unit, first_sentences, units
 
 _ASKED = 0.8  # share of the bound that a model is asked for
 _TOKENS_OF_WORD = 2

@@ -21,11 +21,11 @@ from cogitate.memory.language.sentences import joined
 from cogitate.memory.language.short_names import short_names, with_short_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
+from cogitate.memory.summaries.minutes import is_short, minutes_of
 from cogitate.memory.summaries.parts import line_in_parts
-from cogitate.memory.summaries.units import Unit, units
+from cogitate.memory.summaries.units import BREVITY, Unit, units
 
 _WORD = re.compile(r"[^\W\d_]+")
-BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
 _SAID = re.compile(r'([^":]{1,130}? (?:said|(?:told|asked)(?: [^":]{1,80})?):)(?= "[^"]*"$)')
 SAME_LINE = 0.75  # each further clause of a line already told counts this much less
 
@@ -48,9 +48,11 @@ def summarise(
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
-    parts = [part for line in lines for part in line_in_parts(line, room)]
     language = prevailing_language(line.text for line in lines) if language == UNDETERMINED else language
     short = _short_names(lines, [*names]) if calls_by_short_name(language) else {}
+    if head and is_short(lines, room):
+        return minutes_of(lines, max_words, language, head, short)
+    parts = [part for line in lines for part in line_in_parts(line, room)]
     speech = pack_of(language).speech
     candidates, text, most = [_in_short(unit, short) for unit in units(parts, minute, language)], head, room
     spare = sum(unit.spare for unit in candidates)

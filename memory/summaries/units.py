@@ -29,6 +29,7 @@ from cogitate.memory.summaries.transcripts import without_directions
 
 MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 characters has a hundred
 MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
+BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
 NAME = 2.5  # weight of a name or number beyond that of a word
 LEAST = 6  # letters of the own words of what is said: "Yes, that one too." says nothing alone
 _LETTERS = 3  # that a number counts as, or a pair of characters that has no spaces around it
@@ -72,19 +73,14 @@ def units(lines: Sequence[Utterance], minute: int | None = None, language: str =
     are told in the past tense. Speech is quoted in the words of a `language`, or else of that of all lines together.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
     """
-    lines, written = [_readable(line) for line in lines], lines
+    lines, written = [readable(line) for line in lines], lines
     sentences = [first_sentences(line.text) for line in lines]
-    speakers = Speakers(name for line in lines if line.speaker for name in (line.speaker, line.listener) if name)
-    written_as = Counter(word for said in sentences for sentence in said for word in _WORD.findall(sentence)[1:])
-    found_names = name_words(s for said in sentences for s in said)
-    names = frozenset(name for name in found_names if written_as[name] >= written_as[name.lower()])
+    weighing = Weighing(lines, sentences)
+    speakers, names = weighing.speakers, weighing.names
     spoken = prevailing_language((line.text for line in lines), language)
     told_in = spoken if language == UNDETERMINED else language
     talk = Talk(speakers, names, language_called(told_in).quoted, told_in in (ENGLISH, UNDETERMINED))
     function_words = FUNCTION_WORDS | function_words_of(spoken)
-    lines_with: Counter[str] = Counter()
-    for line in lines:
-        lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
     found: list[Unit] = []
     told: list[Told] = []
     for at, (line, said) in enumerate(zip(lines, sentences, strict=True)):
@@ -109,7 +105,7 @@ def units(lines: Sequence[Utterance], minute: int | None = None, language: str =
             elif not text and line.speaker and fluent and not is_polite and not _is_broken_off(line, quote):
                 text, is_spare = talk.quoted(quote, line.speaker, listener, False, when), True
             share = REMARK if line.speaker and listener and without_quotations(text) != text else 1.0
-            if weights := _weights(text, lines_with, names, speakers.words, share):
+            if weights := weighing.of(text, share):
                 weights = {key: weight * SPARE for key, weight in weights.items()} if is_spare else weights
                 found.append(Unit(text, count_words(text), weights, at, is_spare))
                 told.append(Told(anchor_days(clause, line.minute), line.minute, at))
@@ -149,28 +145,43 @@ def _language_of(clause: str, spoken: str, speakers: Speakers) -> Language:
     return language_called(spoken) if is_lost else language_of(bare, spoken)
 
 
-def _readable(line: Utterance) -> Utterance:
+def readable(line: Utterance) -> Utterance:
     """Return a line with names of at most `MAX_SPEAKER` characters, and speech without what a transcript adds."""
     text = without_directions(line.text) if line.speaker else line.text
     return line._replace(speaker=line.speaker[:MAX_SPEAKER], text=text, listener=line.listener[:MAX_SPEAKER])
 
 
-def _weights(
-    text: str, lines_with: Counter[str], names: Collection[str], own: Collection[str], share: float
-) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    for written in _WORD.findall(text):
-        numeral = any(char.isdigit() for char in written)
-        for word, key in _stems(written):
-            if word in own:
-                continue
-            weight: float = share * max(lines_with.get(key, 0), 0.25) ** 0.5
-            if numeral or written in names:
-                weight += NAME
-            elif is_number(word) or is_time(word):
-                weight += 0.3 * NAME
-            weights[key] = max(weight, weights.get(key, 0.0))
-    return weights
+class Weighing:
+    """The weights of words in a text: names and numbers most, then words that many lines share."""
+
+    def __init__(self, lines: Sequence[Utterance], sentences: Sequence[Sequence[str]]) -> None:
+        self.speakers = Speakers(n for line in lines if line.speaker for n in (line.speaker, line.listener) if n)
+        written_as = Counter(word for said in sentences for sentence in said for word in _WORD.findall(sentence)[1:])
+        found = name_words(s for said in sentences for s in said)
+        self.names = frozenset(name for name in found if written_as[name] >= written_as[name.lower()])
+        self._lines_with: Counter[str] = Counter()
+        for line in lines:
+            self._lines_with.update({stem(w) for w in words(line.text) if w not in FUNCTION_WORDS})
+
+    def of(self, text: str, share: float = 1.0) -> dict[str, float]:
+        """Return the weights of a text by stem.
+
+        Args:
+            share: of the usual weight of plain words.
+        """
+        weights: dict[str, float] = {}
+        for written in _WORD.findall(text):
+            numeral = any(char.isdigit() for char in written)
+            for word, key in _stems(written):
+                if word in self.speakers.words:
+                    continue
+                weight: float = share * max(self._lines_with.get(key, 0), 0.25) ** 0.5
+                if numeral or written in self.names:
+                    weight += NAME
+                elif is_number(word) or is_time(word):
+                    weight += 0.3 * NAME
+                weights[key] = max(weight, weights.get(key, 0.0))
+        return weights
 
 
 @lru_cache(maxsize=65_536)

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.commitments import Vow, are_alike
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import language_of
@@ -21,7 +21,7 @@ from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.retrieval.text_cache import TextCache
-from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker, resolve_name
+from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan
@@ -205,7 +205,8 @@ def _made(entry: Entry, people: _People) -> Iterable[Promise]:
     for sentence in split_sentences(line.text):
         label = "" if line.speaker else people.labels(sentence)  # in a summary, the one whose words follow
         speaker = line.speaker or label
-        for said in quotations_in(sentence) if label and quoted_speaker(sentence) else [sentence]:
+        quoted = [said for quote in quotations_in(sentence) for said in split_sentences(quote)] if label else []
+        for said in quoted or [sentence]:
             vow = None if said.endswith(QUESTIONS) else language.vow(said, bool(speaker))
             if vow is not None and (promise := _promise(entry, speaker, said, vow, people)):
                 yield replace(promise, tellings=((entry.number, sentence),))

@@ -21,8 +21,7 @@ from cogitate.tasks.own.answer_example import example_of
 from cogitate.tasks.own.cadences import Cadence
 from cogitate.tasks.own.choices import Choice
 from cogitate.tasks.own.method_faults import called, fault_of_method
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import access_marks, long_term_context, share_of, template_entry, template_time
+from cogitate.tasks.recall import access_marks, long_term_context, persona, share_of, template_entry, template_time
 from cogitate.tasks.registry import kinds, templates
 
 BUILT_IN_TEMPLATE = "own"  # the template of a question over memories

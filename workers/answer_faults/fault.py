@@ -1,8 +1,8 @@
-"""The fault of an answer that is valid JSON but useless, so that it never reaches a memory.
+"""Finds the fault of an answer that is valid JSON but useless, so that the answer never reaches a memory.
 
 Small models, and large ones that decline in prose, fill a schema with placeholders, the prompt's own words,
-repetitions, or unrelated text. Each rule depends only on the answer and its prompt, so every worker judges an answer
-alike. The model is shown the fault once (`cogitate.workers.jobs.judging`); after that the heuristic takes over.
+repetitions, or unrelated text. Each rule depends only on the answer and its prompt, so every worker reaches the same
+verdict. A worker shows the model the fault once (`cogitate.workers.jobs.judging`); then the heuristic takes over.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ from cogitate.workers.answer_faults.wording import TIME, Fault, faults_of_fields
 
 def _faults_of_constraints(value: dict[str, Any], constraints: Iterable[Constraint]) -> Iterator[Fault]:
     """Yield the values of an answer that break a constraint."""
-    for one in constraints:
-        for given in _values(value, one.field.split(".")):
-            if one.choices and given not in one.choices:
-                said = str(given)[:100]
-                yield Fault(f"{one.field} is {said!r}: choose one of {', '.join(one.choices)}", "constraint")
+    for constraint in constraints:
+        field, least, most = constraint.field, constraint.least, constraint.most
+        for given in _values(value, field.split(".")):
+            if constraint.choices and given not in constraint.choices:
+                shown = str(given)[:100]
+                yield Fault(f"{field} is {shown!r}: choose one of {', '.join(constraint.choices)}", "constraint")
             if isinstance(given, bool) or not isinstance(given, str | list | int | float):
                 continue
             size, verb = (given, "is") if isinstance(given, int | float) else (len(given), "has")
-            if one.least is not None and size < one.least:
-                yield Fault(f"{one.field} {verb} {size}: at least {one.least} is required", "constraint")
-            if one.most is not None and size > one.most:
-                yield Fault(f"{one.field} {verb} {size}: at most {one.most} is allowed", "constraint")
+            if least is not None and size < least:
+                yield Fault(f"{field} {verb} {size}: at least {least} is required", "constraint")
+            if most is not None and size > most:
+                yield Fault(f"{field} {verb} {size}: at most {most} is allowed", "constraint")
 
 
 def _values(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Yield the values at a path, through lists; null yields nothing."""
+    """Yield the values at a path, descending into lists; null yields nothing."""
     if not path:
         yield from () if value is None else (value,)
     elif isinstance(value, list):
@@ -61,7 +62,7 @@ def _faults_of_insight(insight: str, content: PromptContent) -> Iterator[Fault]:
         yield Fault("the character has concluded this before; go beyond it", "insight")
     if plain in content.user.casefold() and any(plain in bare(text) for text in memories):
         yield Fault("it only repeats a memory; say what follows from it", "copied")
-    if not content.built_in:  # a run may have other instructions, which ask for less
+    if not content.built_in:  # a run's own instructions may require less
         return
     if (speaker := _SPEAKER.match(insight)) is not None and _is_another(speaker[1], memories, content):
         yield Fault(f"{speaker[1]!r} is not the character; write the insight as the character", "insight")
@@ -70,9 +71,9 @@ def _faults_of_insight(insight: str, content: PromptContent) -> Iterator[Fault]:
 
 
 def _is_another(name: str, memories: Sequence[str], content: PromptContent) -> bool:
-    """Return whether a text is the name of a listed person, or all names that are not the character's.
+    """Return whether a text is a listed person's name, or consists of names that are not the character's.
 
-    In a script without capitals, what the memories have is taken for a name.
+    In a script without capitals, any text from the memories counts as a name.
     """
     if name in content.people:
         return True
@@ -86,7 +87,7 @@ def _is_another(name: str, memories: Sequence[str], content: PromptContent) -> b
 # A host's own kind may contain speech, and is not checked.
 THOUGHTS = (answers.ActionAnswer, answers.DailyPlan, answers.ReflectionAnswer, answers.StepPlan)
 _QUESTION = re.compile(f"[^:：]*[{''.join(QUESTIONS)}][^:：]*")
-_MARKUP = re.compile(  # of a page, of a prompt, of a model's template
+_MARKUP = re.compile(  # from a web page, a prompt or a model's chat template
     r"</[a-z][\w-]{0,30}>|<\|[\w ]{1,30}\|>|\[/?INST\]|\A(?:assistant|system|user): ", re.IGNORECASE
 )
 
@@ -94,21 +95,21 @@ _MARKUP = re.compile(  # of a page, of a prompt, of a model's template
 def _faults_of_thought(text: str, field: str) -> Iterator[Fault]:
     """Yield why a text is not a thought, action or reason of a character."""
     asking = without_quotations(text) if any(mark in text for mark in QUESTIONS) else ""
-    sentences = [one for one in split_sentences(asking) if any(map(str.isalnum, one))]
+    sentences = [sentence for sentence in split_sentences(asking) if any(map(str.isalnum, sentence))]
     if sentences and all(map(_QUESTION.fullmatch, sentences)):
         yield Fault(f"{text[:40]!r} only asks; say what the character thinks or does", "no_thought")
-    if (found := _MARKUP.search(text)) is not None:
-        yield Fault(f"{found[0].strip()!r} is no word; write what the character would", "no_thought")
-    is_cut = len(text) == answers.HELD_PHRASE and text[-1].isalnum()  # by a server, to fit the schema
+    if (markup := _MARKUP.search(text)) is not None:
+        yield Fault(f"{markup[0].strip()!r} is not a word; write what the character would", "no_thought")
+    is_cut = len(text) == answers.HELD_PHRASE and text[-1].isalnum()  # the server cut it to fit the schema
     if is_cut and field != "insight":
         yield Fault(f"{text[:40]!r} is cut off after {answers.HELD_PHRASE} characters; be brief", "no_thought")
 
 
-_COMPARED = 3  # words of content from which a summary is compared with what it sums up
+_COMPARED = 3  # content words that a summary needs to be compared with what it summarises
 
 
 def fault_of(answer: BaseModel, prompt: Prompt) -> Fault | None:
-    """Return the fault of an answer, worded for the model, or None.
+    """Return the first fault of an answer, worded for the model, or None.
 
     An answer of a host's own class is checked against its prompt's constraints only: it may contain speech, figures or
     another language.
@@ -131,6 +132,6 @@ def _faults_of(answer: answers.Answer, content: PromptContent) -> Iterator[Fault
     if isinstance(answer, answers.SummaryAnswer | answers.IntegratedAnswer) and not is_about(
         answer.summary, [content.fenced], content, least=_COMPARED
     ):
-        yield Fault("it tells of something else than what you were shown", "summary")
+        yield Fault("it is about something other than what you were shown", "summary")
     if isinstance(answer, answers.ReflectionAnswer):
         yield from _faults_of_insight(answer.insight, content)

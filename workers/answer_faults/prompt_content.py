@@ -1,8 +1,8 @@
-"""The parts of a prompt that rules compare with an answer, and whether a text is about what they show.
+"""Extracts the parts of a prompt that rules compare with an answer, and decides whether a text is about them.
 
-Nothing here depends on a language. The instructions serve as a sample of theirs; their own words say nothing about the
-memories. A text can be compared with memories if both are in one script, and if both or neither have many words of the
-instructions.
+Nothing here depends on a language. The instructions serve as a sample of their language; words that a text shares with
+them say nothing about the memories. A text is comparable with memories if both are in one script, and if both or
+neither share many words with the instructions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class _Once(Generic[T]):
-    """A property that is computed once; before Python 3.12 `cached_property` has a lock for which all threads wait."""
+    """A property computed once; before Python 3.12, all threads wait for one lock of `cached_property`."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute = compute
@@ -45,8 +45,8 @@ class _Once(Generic[T]):
         self._name = name
 
     def __get__(self, instance: object, owner: type[object]) -> T:
-        found = instance.__dict__[self._name] = self._compute(instance)
-        return found
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value
 
 
 class PromptContent:
@@ -56,44 +56,38 @@ class PromptContent:
         self.system = prompt.system
         self.user = prompt.user
         self.built_in = prompt.built_in
-        self.choices_of = {one.field: one.choices for one in prompt.constraints if one.choices}
+        self.choices_of = {limit.field: limit.choices for limit in prompt.constraints if limit.choices}
         self.choices = frozenset(chain.from_iterable(self.choices_of.values()))
         self._lines = f"\n{prompt.user}\n"  # each has a line feed before and after it
+        listed = _PEOPLE.search(self._lines)  # a line such as "People: Ada Lane; Ben Arkwright"
+        self.people = listed[1].split("; ") if listed is not None else []
+        self._without_people = self._lines.replace(listed[0], "\nPeople:", 1) if listed is not None else self._lines
 
     @_Once
     def lower(self) -> str:
         """Return the prompt in lower case, without the description of the answer's format."""
-        return self.user.replace("with JSON only", "").lower()  # the end of a repair
+        return self.user.replace("with JSON only", "").lower()  # the end of a repair prompt
 
     @_Once
     def names(self) -> frozenset[str]:
-        """Return the names of the character, of those near it and of the choices, each as `name_of` returns it."""
+        """Return the names of the character, the people near it and the choices, each normalised by `name_of`."""
         near = (name for line in _NEAR.findall(self._lines) for name in line.split(", "))
-        found = (*self.choices, *_LINE_ASKED.findall(self._lines), *near)
-        return frozenset(map(name_of, found)) - {""}
+        names = (*self.choices, *_LINE_ASKED.findall(self._lines), *near)
+        return frozenset(map(name_of, names)) - {""}
 
     def listed(self, tag: str) -> list[str]:
-        """Return the memories or reflections without times, from lines such as "- [day 1, 4:08 PM] Saw the mill."."""
+        """Return the memories or reflections without their times; a line is "- [day 1, 4:08 PM] Saw the mill."."""
         lines = self.user.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
         return [line.partition("] ")[2] for line in lines if line.startswith("- [")]
 
     @_Once
-    def people(self) -> list[str]:
-        """Return the names of the listed people, from a line such as "People: Ada Lane; Ben Arkwright"."""
-        return [name for listed in _PEOPLE.findall(self._lines)[:1] for name in listed.split("; ")]
-
-    @_Once
-    def _without_people(self) -> str:
-        return _PEOPLE.sub("\nPeople:", self._lines, count=1)
-
-    @_Once
     def asked(self) -> str:
-        """Return what the user's message says itself: neither what stands between tags nor the listed people."""
+        """Return the user's message without the data: without the text between tags and the listed people."""
         return _FENCED.sub("", self._without_people)
 
     @_Once
     def instructions(self) -> str:
-        """Return what the prompt says itself."""
+        """Return the prompt without its data."""
         return self.system + self.asked
 
     @_Once
@@ -103,7 +97,7 @@ class PromptContent:
 
     @_Once
     def not_names(self) -> frozenset[str]:
-        """Return the capitalised words that are not names: the instructions', and any that also occur in lower case."""
+        """Return capitalised words that are not names: those of the instructions or that also occur in lower case."""
         others = (word.capitalize() for word in _LETTERS.findall(self._without_people) if word.islower())
         return frozenset((*_LETTERS.findall(self.instructions), *map(str.capitalize, self.vocabulary), *others))
 
@@ -115,7 +109,7 @@ class PromptContent:
 
 
 def bare(text: str) -> str:
-    """Return a text in lower case without punctuation at its ends and without a leading article."""
+    """Return a text in lower case, without punctuation at either end and a leading article."""
     return text.casefold().strip(" " + SPACED + UNSPACED).removeprefix("the ")
 
 
@@ -127,54 +121,55 @@ def name_of(text: str) -> str:
 
 _CAPITALIZED = re.compile(r"\b[^\W\d_]\w+")  # "I" is not a name
 _RUN = re.compile(rf"(?:[^\W_]|[{MARKS}])+")
-_LIKE = 1 / 5  # share of a text's words in the instructions, above which it is in their language; of memories half
-_ENOUGH = 2  # shared words of content; a name counts for two
-_STEM = 4  # letters of a word that are compared; a character of several sounds counts for two
-_ASCII_STEM = re.compile(r"(?<![a-z\d])[a-z\d]{4}")  # what `_beginnings` returns, fifteen times as fast
-_LONGEST = 4 * _STEM  # characters of a beginning, with the marks on its letters, which are not compared
+_LIKE = 1 / 5  # a text is in the instructions' language if they share more of its words; half of it for memories
+_ENOUGH = 2  # content words that two texts on one subject share; a name counts as two
+_STEM = 4  # letters at the start of a word that are compared; a character that writes several sounds counts as two
+_ASCII_STEM = re.compile(r"(?<![a-z\d])[a-z\d]{4}")  # finds what `_beginnings` yields, 15 times as fast
+_LONGEST = 4 * _STEM  # characters of a stem, including combining marks, which do not count as letters
 _HEAVY = re.compile("[\u30a1-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]")
 
 
 def is_about(text: str, shown: Iterable[str], content: PromptContent, *, least: int = 0) -> bool:
-    """Return whether a text is about the shown texts or people, or cannot be compared with them.
+    """Return whether a text is about the shown texts or people, or is not comparable with them.
 
-    The character's own name does not count, nor does what the instructions say about the character.
+    The character's own name does not count, nor do the instructions' words about the character.
 
     Args:
-        least: the words of content from which a text is compared.
+        least: content words that a text needs to be compared.
     """
-    shown, said = list(filter(None, shown)), _stems(text)
-    if not shown or not said:
+    shown, stems = list(filter(None, shown)), _stems(text)
+    if not shown or not stems:
         return True
-    own = said - _known_stems(content.system) - _stems(content.asked)
+    own = stems - _known_stems(content.system) - _stems(content.asked)
     if len(own) < least:
         return True
-    enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a word of content, or a name
+    enough = 1 if _HEAVY.search(text) else _ENOUGH  # two such characters are a content word or a name
     missing = min(enough, max(1, len(own)))
     shared: set[str] = set()
-    for one in shown:  # most answers share enough with the first
-        shared |= own & _stems(one)
+    for source in shown:  # most answers share enough with the first
+        shared |= own & _stems(source)
         if len(shared) >= missing:
             return True
     missing -= len(shared)
-    told = " ".join(shown)
-    if _script(text) != _script(told):
+    source = " ".join(shown)
+    if _script(text) != _script(source):
         return True
-    if _is_like(text, _LIKE, content) is not _is_like(told, _LIKE / 2, content):
+    if _is_like(text, _LIKE, content) is not _is_like(source, _LIKE / 2, content):
         return True
-    names = _names(text, content) & _names(" ".join((told, *content.people)), content)
+    names = _names(text, content) & _names(" ".join((source, *content.people)), content)
     names.update(person for person in content.people if person == person.lower() and person in text)  # no capitals
     return _ENOUGH * len(names) >= missing
 
 
 def _is_like(text: str, least: float, content: PromptContent) -> bool:
-    said = words(text)
-    return sum(len(word) > 1 and word in content.vocabulary for word in said) > least * len(said)
+    """Return whether the instructions contain more than this share of a text's words."""
+    used = words(text)
+    return sum(len(word) > 1 and word in content.vocabulary for word in used) > least * len(used)
 
 
 def _script(text: str) -> str:
-    """Return the script of most letters of a text, as Unicode names it; Japanese is written in Chinese ones too."""
-    if text.isascii():  # most texts are, and each character of others costs a look-up of its name
+    """Return Unicode's name for the script of most letters of a text; kana count as CJK, since Japanese mixes them."""
+    if text.isascii():  # saves most texts the look-up of each character's name
         return "LATIN" if any(map(str.isalpha, text)) else ""
     scripts = Counter[str]()
     for char, times in Counter(text).items():
@@ -185,13 +180,13 @@ def _script(text: str) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    """Return the beginnings of words, and in scripts without spaces all that may be one."""
+    """Return the beginnings of words; in scripts without spaces, of every position where a word may begin."""
     if text.isascii():
         return {*_ASCII_STEM.findall(text.casefold())}
     return {stem for run in _RUN.findall(text.casefold()) for stem in _beginnings(run)}
 
 
-_known_stems = lru_cache(maxsize=16)(_stems)  # the jobs of a kind have the same instructions
+_known_stems = lru_cache(maxsize=16)(_stems)  # jobs of one kind share their instructions
 
 
 def _beginnings(run: str) -> Iterator[str]:
@@ -205,5 +200,5 @@ def _beginnings(run: str) -> Iterator[str]:
 
 
 def _names(text: str, content: PromptContent) -> set[str]:
-    """Return the words of a text that begin with a capital and that the prompt never writes otherwise."""
+    """Return the capitalised words of a text that the prompt never writes in lower case."""
     return {word for word in _CAPITALIZED.findall(text) if word[0].isupper()} - content.not_names

@@ -1,4 +1,4 @@
-"""Faults in the wording of any text: placeholders, dates, fragments, repeats, words about the task or the model."""
+"""Finds faults in the wording of any text: placeholders, dates, fragments, repetition, talk of the task or model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Fault(str):
 
     check: str
 
-    def __new__(cls, told: str, check: str) -> Fault:
+    def __new__(cls, text: str, check: str) -> Fault:
         """Return a fault with the name of its check, an identifier."""
-        made = super().__new__(cls, told)
-        made.check = check
-        return made
+        fault = super().__new__(cls, text)
+        fault.check = check
+        return fault
 
 
 _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
@@ -34,7 +34,7 @@ TIME = re.compile(r"\d{1,2}(:\d\d)? ?([ap]\.?m\.?)?", re.IGNORECASE)
 
 
 def parts_of(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield a value and all that it holds, each with its field as a constraint names it, such as "items.place"."""
+    """Yield a value and everything nested in it, each with its field in a constraint's notation: "items.place"."""
     yield field, value
     if isinstance(value, dict):
         for name, part in value.items():
@@ -44,11 +44,11 @@ def parts_of(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
             yield from parts_of(part, field)
 
 
-_ONE_WORD = 4  # repetitions from which a text of a single word is a fault
-_SAID_TWICE = 6  # words from which a repeated sentence is a fault
-_LONG = 16  # words from which a text is checked for loops
-_VARIED = 0.7  # share of different groups of three words among all: prose is above 0.9
-_FEW = 4  # equal items that a day may have: "Work" before lunch, after it, after tea, …
+_ONE_WORD = 4  # repetitions that make a text of a single word a fault
+_SAID_TWICE = 6  # words of a sentence whose repetition is a fault
+_LONG = 16  # words that a text needs to be checked for loops
+_VARIED = 0.7  # least share of distinct groups of three words: prose is above 0.9
+_FEW = 4  # equal items that a fault needs: a day may have "Work" before lunch, after it, …
 _SAME = 0.75  # share of equal items that a day may have
 
 
@@ -56,26 +56,26 @@ def _repeats_itself(text: str, words: list[str]) -> bool:
     """Return whether a text of these words repeats one word or sentence, or loops."""
     if len(words) > 1:
         letters = "".join(filter(str.isalpha, text.casefold()))
-        if len(letters) // (letters + letters).find(letters, 1) >= _ONE_WORD:  # the same letters, and nothing else
+        if len(letters) // (letters + letters).find(letters, 1) >= _ONE_WORD:  # a period of the whole text
             return True
     parts = map(words_of, split_sentences(text))
-    said = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
-    return len(said) != len(set(said)) or (len(words) >= _LONG and len({*_runs(words, 3)}) / (len(words) - 2) < _VARIED)
+    long = [" ".join(part) for part in parts if len(part) >= _SAID_TWICE]
+    return len(long) != len(set(long)) or (len(words) >= _LONG and len({*_runs(words, 3)}) / (len(words) - 2) < _VARIED)
 
 
 def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:
-    """Yield a fault if two fields of an answer, or too many items of a list in it, are the same.
+    """Yield a fault if two fields of an answer, or too many items of one of its lists, are the same.
 
-    Items are compared without times, figures and choices.
+    Compares items without times, figures and choices.
     """
     for _, part in parts_of(value):
         fields = part if isinstance(part, dict) else {}
         texts = {name: bare(text) for name, text in fields.items() if isinstance(text, str) and text not in choices}
-        for (one, said), (other, again) in combinations(texts.items(), 2):
-            short, long = sorted((said, again), key=len)
+        for (first, first_text), (second, second_text) in combinations(texts.items(), 2):
+            short, long = sorted((first_text, second_text), key=len)
             if len(words_of(short)) > 1 and long.startswith(short):
-                yield Fault(f"{one!r} and {other!r} say the same", "repeats")
-        items = [_said_in(item, choices) for item in part] if isinstance(part, list) else []
+                yield Fault(f"{first!r} and {second!r} say the same", "repeats")
+        items = [_wording_of(item, choices) for item in part] if isinstance(part, list) else []
         if not any(items):
             continue
         most = max(Counter(items).values())
@@ -85,7 +85,7 @@ def faults_of_fields(value: Any, choices: frozenset[str]) -> Iterator[Fault]:
             yield Fault(f"only {len(set(items))} of {len(items)} items differ", "repeats")
 
 
-def _said_in(item: Any, choices: frozenset[str]) -> str:
+def _wording_of(item: Any, choices: frozenset[str]) -> str:
     parts = (part for _, part in parts_of(item) if isinstance(part, str))
     texts = (text for text in parts if text not in choices and not TIME.fullmatch(text))
     return " ".join(_DIGITS.sub("", text.casefold()) for text in texts)
@@ -102,9 +102,10 @@ _SLOT = re.compile(r"[\[{<][^\W\d][^\[\]{}<>\d]{1,40}[\]}>]")
 
 
 class _AnyCase:
-    """A pattern, written in lower case, that is searched for without regard to case.
+    """A case-insensitive pattern, written in lower case.
 
-    A search that ignores case takes ten times as long as one of the lower-case text, which ASCII letters allow.
+    Python's case-insensitive search takes ten times as long as a search of the lower-case text, which is equivalent
+    for ASCII.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -112,7 +113,7 @@ class _AnyCase:
         self._any = re.compile(pattern, re.IGNORECASE)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """Return the first match, whose place in the text is right, but perhaps not its letters."""
+        """Return the first match. Its position is right; its text may be in lower case."""
         return self._lower.search(text.lower()) if text.isascii() else self._any.search(text)
 
 
@@ -132,22 +133,22 @@ _ROLE = _AnyCase(
 )
 _IDENTIFIER = re.compile(r"\b[^\W_]+_\w+|\b(?:agent|location|world):\w+")  # owners are "agent:ada"
 _AS_MODEL = "is not what the character would say; stay in the character's world"
-_FOREIGN = (  # what belongs in no answer, unless the prompt says it too
+_FOREIGN = (  # has no place in an answer, unless the prompt contains it too
     (_SLOT, "placeholder", "is a placeholder; write what the character would"),
     (_DECLINES, "declined", _AS_MODEL),
     (_MODEL, "declined", _AS_MODEL),
     (_ROLE, "wording", "speaks of the task; write what happens in the character's world"),
-    (_IDENTIFIER, "wording", "is no word; write what the character would"),
+    (_IDENTIFIER, "wording", "is not a word; write what the character would"),
 )
 _BROKEN = re.compile(r"[.,;:|…\[\]{}*#_，；：。、]|.*[,;:|(\[{，；：、،؛（]\s*$", re.DOTALL)
 _STAMP = re.compile(r"\d{4}[-/.]\d|\d[-/.]\d{4}|\d{8}|\bday \d", re.IGNORECASE)
-_OF_STAMPS = frozenset({"a", "am", "at", "day", "m", "on", "p", "pm", "t", "z"})  # ISO's letters are words here
+_OF_STAMPS = frozenset({"a", "am", "at", "day", "m", "on", "p", "pm", "t", "z"})  # "T" and "Z" of ISO 8601 included
 _RUN = 6  # consecutive words that do not recur by chance
-_COPIED = 0.5  # share of a text's words within such runs of the instructions
+_COPIED = 0.5  # share of a text's words in such runs of the instructions that makes it a copy
 
 
 def _words_in(text: str) -> list[str]:
-    """Return the words of a text in lower case: runs of ASCII letters, otherwise words as retrieval counts them."""
+    """Return the words of a text in lower case: runs of letters in ASCII text, otherwise the words of retrieval."""
     return _WORD.findall(text.lower()) if text.isascii() else words_of(text)
 
 
@@ -163,24 +164,20 @@ def faults_of_text(text: str, content: PromptContent) -> Iterator[Fault]:
     if _BROKEN.match(text):
         yield Fault(f"{text[:40]!r} is only a part of a sentence", "wording")
     for pattern, check, why in _FOREIGN:
-        if (found := pattern.search(text)) is not None:
-            said = text[found.start() : found.end()]
-            if said.strip("[{<>}]").lower() not in content.lower:
-                yield Fault(f"{said!r} {why}", check)
+        if (match := pattern.search(text)) is not None:
+            foreign = text[match.start() : match.end()]
+            if foreign.strip("[{<>}]").lower() not in content.lower:
+                yield Fault(f"{foreign!r} {why}", check)
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
-        yield Fault("a bracket in it has no other half", "wording")
-    if ASKED.match(text) is not None or _copies(words, content.system):
+        yield Fault("it has an unmatched bracket", "wording")
+    known = _runs_of(content.system)
+    copied = {at + step for at, run in enumerate(_runs(words, _RUN)) if run in known for step in range(_RUN)}
+    if ASKED.match(text) is not None or len(copied) > _COPIED * len(words):
         yield Fault("it repeats the instructions instead of following them", "copied")
     if _repeats_itself(text, words):
         yield Fault("it says the same words over and over", "repeats")
 
 
-def _copies(words: list[str], instructions: str) -> bool:
-    known = _runs_of(instructions)
-    begins = (at for at, run in enumerate(_runs(words, _RUN)) if run in known)
-    return len({at + step for at in begins for step in range(_RUN)}) > _COPIED * len(words)
-
-
-@lru_cache(maxsize=16)  # the jobs of a kind have the same instructions
+@lru_cache(maxsize=16)  # jobs of one kind share their instructions
 def _runs_of(instructions: str) -> set[tuple[str, ...]]:
     return {*_runs(_words_in(instructions), _RUN)}

@@ -1,12 +1,12 @@
-"""Keeps what the calls of this process hold at endpoints, and lets other processes release it if this one dies.
+"""Tracks what this process's calls hold at endpoints, so that other processes can release it if this one dies.
 
-A call may hold a slot, a place in a queue, or the only try of an endpoint or model that is set aside. Its token names
+A call may hold a slot, a place in a queue, or the only trial of an endpoint or model that is set aside. Its token names
 the process. While a call of the process waits or is in flight, a thread reports every few seconds that the process is
 alive. Once the reports stop, the next caller releases what the process holds (`workers/lua/callers.lua`).
 
-A process that was only slow or disconnected counts its calls in flight again when it is back, and no further call is
-admitted until there is room. A call releases only what its own token holds. If a call ends while Redis is away, what it
-holds is released once Redis is back.
+A process that was only slow or disconnected registers its calls in flight again when it is back, and the gate admits no
+further call until there is room. A call releases only what its own token holds. If a call ends while Redis is
+unreachable, its process releases what it holds once Redis is back.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Held(NamedTuple):
 
     endpoint: str
     model: str = ""
-    cap: int = 0  # on the calls in flight of the endpoint; 0: none
-    free_at: float = 0.0  # microseconds of Redis's clock, when its slot is free in any case; 0: the call waits
+    cap: int = 0  # the endpoint's limit of calls in flight; 0: none
+    free_at: float = 0.0  # when its slot expires, in microseconds of Redis's clock; 0: the call still waits
 
 
 class Caller:
-    """The caller of one gate. Thread-safe.
+    """What one process's gate holds, and the thread that renews it. Thread-safe.
 
     Args:
         renew: the script `renew`.
@@ -45,20 +45,16 @@ class Caller:
 
     def __init__(self, renew: Script) -> None:
         self._renew = renew
-        self._name = new_nonce()
+        self.name = new_nonce()  # with which the tokens of its calls begin
         self._held: dict[str, Held] = {}
-        self._ended: dict[str, str] = {}  # ended calls of which Redis may not know: token -> endpoint
-        self._heard_at: set[str] = set()  # endpoints that may know this caller
+        self._ended: dict[str, str] = {}  # calls whose end Redis may not know: token -> endpoint
+        self._heard_at: set[str] = set()  # endpoints where this caller may be registered
         self._changed = threading.Condition()
         self._idle = self._closed = False
         self._thread = LazyThread(self._run, "endpoint-caller")
 
-    def new_token(self) -> str:
-        """Return the token of a new call."""
-        return f"{self._name}:{new_nonce()}"
-
     def hold(self, token: str, held: Held) -> None:
-        """Report this process as alive until the call with this token is forgotten."""
+        """Report this process as alive until `forget` receives this token."""
         with self._changed:
             if self._closed:
                 return
@@ -72,25 +68,25 @@ class Caller:
         self._thread.start()
 
     def forget(self, token: str) -> None:
-        """Forget a call that has ended; its report frees what it holds."""
+        """Stop renewing a call that has ended; its report frees what it holds."""
         with self._changed:
             self._held.pop(token, None)
 
     def free(self, calls: Sequence[tuple[str, str]]) -> None:
-        """Free what ended calls hold, each an endpoint and a token, as soon as Redis answers."""
+        """Free what ended calls hold as soon as Redis answers; each call is an endpoint and a token."""
         with self._changed:
             if calls and not self._closed:
                 self._ended |= {token: endpoint for endpoint, token in calls}
                 self._wake()
 
     def close(self) -> None:
-        """End the thread, and free what this process still holds."""
+        """End the thread, and free everything that this process still holds."""
         with self._changed:
             self._closed = True
             self._changed.notify()
         self._thread.join()
         for endpoint in self._heard_at:
-            self._run_script(endpoint, ["gone", self._name])
+            self._run_script(endpoint, ["gone", self.name])
 
     def _run(self) -> None:
         while True:
@@ -101,23 +97,23 @@ class Caller:
                 if self._changed.wait_for(lambda: self._closed, timeout=EVERY):
                     return
                 held, ended = dict(self._held), dict(self._ended)
-            for endpoint in sorted({one.endpoint for one in held.values()}):
-                self._say(endpoint, {token: one for token, one in held.items() if one.endpoint == endpoint})
+            for endpoint in sorted({call.endpoint for call in held.values()}):
+                self._renew_at(endpoint, {token: call for token, call in held.items() if call.endpoint == endpoint})
             for endpoint in sorted(set(ended.values())):
-                self._say_ended(endpoint, [token for token, where in ended.items() if where == endpoint])
+                self._release_at(endpoint, [token for token, where in ended.items() if where == endpoint])
 
-    def _say_ended(self, endpoint: str, tokens: Sequence[str]) -> None:
+    def _release_at(self, endpoint: str, tokens: Sequence[str]) -> None:
         if self._run_script(endpoint, ["left", *tokens]) is not None:
             with self._changed:
                 for token in tokens:
                     del self._ended[token]
 
-    def _say(self, endpoint: str, held: dict[str, Held]) -> None:
-        """Report this process as alive; its calls in flight take back what was released in the meantime."""
-        args: list[str | int | float] = ["heard", self._name, max(one.cap for one in held.values())]
-        for token, one in held.items():
-            if one.free_at:
-                args += [token, one.free_at, one.model]
+    def _renew_at(self, endpoint: str, held: dict[str, Held]) -> None:
+        """Report this process as alive; its calls in flight take back what others released in the meantime."""
+        args: list[str | int | float] = ["heard", self.name, max(call.cap for call in held.values())]
+        for token, call in held.items():
+            if call.free_at:
+                args += [token, call.free_at, call.model]
         again = self._run_script(endpoint, args)
         if again:
             log.warning("endpoint.missed_here", endpoint=endpoint, calls=len(again))

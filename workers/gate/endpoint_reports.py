@@ -1,13 +1,13 @@
-"""The permission for each call to an endpoint, the report of how the call ended, and what it says about the endpoint.
+"""The permit for a call to an endpoint, the report of how the call ended, and its verdict on the endpoint.
 
 One thread per process sends the reports to Redis in batches, so that no caller waits for them. Reports that affect
 other calls (a failure, a slot or tokens to return) leave at once; those of successful calls at an endpoint without
-limits are merged and leave a few times a second. Reports are lost if the worker is
-killed or Redis is away. The counters and the breaker are then slightly off; spending is not, since the ledger has it.
+limits are merged and leave a few times a second. If the worker is killed or Redis is unreachable, reports are lost. The
+counters and the breaker are then slightly off; spending is not, since the ledger records it.
 
-The class of a failure is a guess from its status and words. The evidence decides (`leave.lua`): a
-model is set aside once it has refused different prompts and answered none, the endpoint once a second model has. So a
-refused prompt costs its own job only, and a model that the key may not use costs only the jobs that ask it.
+The class of a failure is a guess from its status and text. The evidence decides (`leave.lua`): a model is set aside
+once it has refused different prompts and answered none, and the endpoint once a second model has done so. So a refused
+prompt costs only its own job, and a model that the key may not use costs only the jobs that ask it.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ from cogitate.workers.processes.lazy_thread import LazyThread
 
 EVERY = 0.2  # seconds between two batches of reports that are not urgent
 SECOND = 1_000_000  # microseconds
-FLEX_REFUSED = "flex_refused"  # among an endpoint's failures: calls that the standard service tier then took
+FLEX_REFUSED = "flex_refused"  # counts an endpoint's refusals that fell back to the standard service tier
 _MARGIN = 1.005  # requests leave half a percent slower than allowed, since the server's clock differs from ours
 
-_LIMITED = "each model asked since the last answer met a limit: check the limits and the quota of the account"
+_LIMITED = "every model asked since the last answer hit a limit: check the account's limits and quota"
 
-_ANSWERED = (b"failures:unusable", b"failures:" + FLEX_REFUSED.encode())  # failures of calls that were answered
+_ANSWERED = (b"failures:unusable", b"failures:" + FLEX_REFUSED.encode())  # failures of calls that got an answer
 
 Verdict = Literal[
     "fine",  # the model answered, usably or not
     "silent",  # the call says nothing about the endpoint
     "failing",  # the endpoint or the model may be down: enough of these in a row set it aside
     "limited",  # as failing, and fewer calls may be in flight
-    "refused",  # the prompt, the model, the key or the account is refused
+    "refused",  # the endpoint refuses the prompt, the model, the key or the account
 ]
 
 #: What an operator must check, by the failure for which an endpoint or a model is set aside.
-WHAT_TO_CHECK: dict[str, str] = {kind: one.check for kind, one in CLASSES.items() if one.check}
+WHAT_TO_CHECK: dict[str, str] = {kind: failure.check for kind, failure in CLASSES.items() if failure.check}
 
 log = structlog.get_logger()
 
 
 class Spacing(NamedTuple):
-    """The spacing of an endpoint's calls by its limits, in microseconds; 0: no limit."""
+    """The spacing of calls that an endpoint's limits require, in microseconds; 0: no limit."""
 
     pace: float  # between two requests
     ahead: float  # by which a request may leave early to make up for one that left late
-    per_token: float
+    per_token: float  # for each token of a call
 
     @classmethod
     def of(cls, limits: Endpoint) -> Spacing:
@@ -76,7 +76,7 @@ class Spacing(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Entered:
-    """The permission to call an endpoint once. The caller reports the end to `Gate.leave`."""
+    """A permit to call an endpoint once. The caller reports the end of the call to `Gate.leave`."""
 
     endpoint: str
     model: str  # the endpoint's name for it
@@ -85,11 +85,12 @@ class Entered:
     left: float  # microseconds of Redis's clock
     first: bool  # whether it is this process's first call to this endpoint
     tokens: int  # taken from the tokens per minute
-    slow: bool = False  # it asks in a service tier that answers later than others
+    slow: bool = False  # the call asks in a service tier that answers later than others
     tries_aside: bool  # the model was set aside
     probes: bool  # the breaker was open
     spacing: Spacing
     limited: bool  # the endpoint has limits, so others may wait for what the call returns
+    holds: bool = False  # it holds what this process must renew until it ends
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +100,12 @@ class Report:
     call: Entered
     answer: ModelAnswer | None  # None: unknown
     took: float  # microseconds
-    prompt: str = ""  # its digest
+    prompt: str = ""  # digest of the prompt
     where: Mapping[str, object] = field(default_factory=dict)  # the calling job and attempt, as logged
 
     @property
     def retry_after(self) -> float | None:
-        """Return the seconds for which the endpoint asked for a pause, if it did."""
+        """Return the pause that the endpoint asked for, in seconds, or None."""
         failure = self.answer.failure if self.answer is not None else None
         if failure is None or failure.of_tier:
             return None
@@ -112,7 +113,7 @@ class Report:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether no other call depends on it: a success without limits."""
+        """Return whether no other call depends on this report: a success at an endpoint without limits."""
         answered = self.answer is not None and self.answer.failure is None
         return answered and not (self.call.limited or self.call.tries_aside)
 
@@ -122,7 +123,7 @@ class Reports:
 
     Args:
         leave: the script `leave`.
-        lost: called with the calls whose report may not have reached Redis.
+        lost: receives the calls whose reports may not have reached Redis.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class Reports:
             self._record(batch[0])
 
     def _record(self, report: Report) -> None:
-        """Record for the heartbeat whether a call was answered."""
+        """Record for the heartbeat whether the endpoint answered a call."""
         failure = report.answer.failure if report.answer is not None else None
         verdict, endpoint = verdict_of(failure) if report.answer is not None else "silent", report.call.endpoint
         if verdict == "fine":
@@ -203,7 +204,7 @@ class Reports:
             CALLS.failed(endpoint, failure.kind, lambda: self._answered(endpoint))
 
     def _answered(self, endpoint: str) -> int:
-        """Return how many calls of all workers an endpoint has answered, usably or not."""
+        """Return how many calls of all workers an endpoint has answered, with usable answers or not."""
         counts = read_hash(self._client, endpoint_keys(endpoint)[2])
         failed = (name for name in counts if name.startswith(b"failures:") and name not in _ANSWERED)
         return int(counts.get(b"calls", 0)) - sum(int(counts[name]) for name in failed)
@@ -211,13 +212,13 @@ class Reports:
 
 def batches_of(reports: list[Report]) -> list[list[Report]]:
     """Return the reports in order, with neighbouring plain ones of a model in one batch."""
-    batches = groupby(reports, lambda one: (one.call.endpoint, one.call.model) if one.is_plain else one.call.token)
+    batches = groupby(reports, lambda it: (it.call.endpoint, it.call.model) if it.is_plain else it.call.token)
     return [[*batch] for _, batch in batches]
 
 
 def arguments_of(batch: list[Report], breaker: tuple[float, ...]) -> list[str | int | float]:
     """Return the arguments of `leave.lua` for one call, or for several plain ones."""
-    one, call = batch[0], batch[0].call
+    first, call = batch[0], batch[0].call
     answers = [report.answer for report in batch if report.answer is not None]
     failure = answers[0].failure if answers else None
     used = sum(answer.usage.tokens for answer in answers)
@@ -231,7 +232,7 @@ def arguments_of(batch: list[Report], breaker: tuple[float, ...]) -> list[str | 
         used,
         sum(report.took for report in batch) / len(batch),
         (call.tokens - used) * call.spacing.per_token if answers else 0.0,
-        -1 if one.retry_after is None else math.ceil(one.retry_after * SECOND),
+        -1 if first.retry_after is None else math.ceil(first.retry_after * SECOND),
         call.spacing.pace,
         int(call.first),
         call.model,
@@ -241,7 +242,7 @@ def arguments_of(batch: list[Report], breaker: tuple[float, ...]) -> list[str | 
         sum(answer.usage.tokens for answer in answers if answer.estimated),
         sum(answer.reasoning for answer in answers),
         ",".join(str(int(report.took)) for report in batch) if answers and failure is None and not call.slow else "",
-        one.prompt,
+        first.prompt,
         call.left,
         int(call.slow),
         ",".join(f"{tier}={count}" for tier, count in sorted(tiers.items())),
@@ -271,21 +272,21 @@ def _log_change(report: Report, answer: list[Any]) -> None:
 
 
 def verdict_of(failure: Failure | None) -> Verdict:
-    """Return the verdict on a call.
+    """Return what a call's outcome says about its endpoint.
 
     A 429 with a `Retry-After` does not indicate an outage: all calls of its model wait until then.
     """
     if failure is None:
         return "fine"
     if failure.of_tier or failure.kind in ("unsupported", "no_time"):
-        return "silent"  # a part of the request is at fault, or nothing was sent
+        return "silent"  # a part of the request is at fault, or the worker sent nothing
     if failure.kind == "rate_limited":
         return "limited" if failure.retry_after is None else "silent"
     if failure.kind == "overloaded" and failure.retry_after is None:
         return "limited"
-    found = CLASSES[failure.kind]
-    if found.scope == "network":
-        return "failing"  # whatever is asked
-    if found.again == "never" and failure.kind != "context_overflow" and failure.status is not None:
+    known = CLASSES[failure.kind]
+    if known.scope == "network":
+        return "failing"  # for any request
+    if known.again == "never" and failure.kind != "context_overflow" and failure.status is not None:
         return "refused"
-    return "failing" if found.scope in ("endpoint", "network") else "fine"
+    return "failing" if known.scope == "endpoint" else "fine"

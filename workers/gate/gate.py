@@ -1,13 +1,14 @@
 """The gate in front of every endpoint: rate limits, concurrency and a circuit breaker, shared by all workers.
 
-One script admits a call, another records its end; both are in `workers/lua`. A call costs one round trip, because a
-thread sends the ends in batches. A run sees the gate's decisions only as failed calls: the job ends by heuristic and
+One script admits a call, another records its end; both are in `workers/lua`. A call costs one round trip, since a
+thread sends the ends in batches. A run sees the gate's refusals only as failed calls: the job ends by heuristic and
 costs nothing.
 
 The breaker follows Nygard, "Release It!" (2nd edition, section 5.2). It opens after several failures in a row or a
-share of the latest calls; while it is open, nothing is sent. After a pause it is half-open: exactly one call tries the
-endpoint. A success closes it, a failure doubles the pause. A model whose calls fail while others succeed, or whose
-prompts are refused, is set aside in the same way; a worker started since then tries it once without waiting.
+share of failures among the latest calls; while it is open, the gate admits no call. After a pause it is half-open:
+exactly one call tries the endpoint. A success closes it, a failure doubles the pause. The gate sets aside in the same
+way a model whose calls fail while others succeed, or that refuses prompts; a worker started since then tries the model
+once without waiting.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
 from cogitate.workers.lua import source
 
 _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time
-_PROBE_NAP = 0.05  # seconds between two checks for the end of another worker's probe
+_PROBE_NAP = 0.05  # seconds between two checks of another worker's probe
 _NAP = 0.02  # seconds; a call sleeps through half of a longer wait, since other calls may return unused tokens
 
 Why = Literal["breaker_open", "rate_limited_here", "no_slot", "no_time", "gate_away", "stopping"]
-MayWait = Literal["nothing", "endpoint", "model"]  # "model": for the endpoint too
+MayWait = Literal["nothing", "endpoint", "model"]  # "model" includes the endpoint
 _LATE: dict[bytes, Why] = {b"requests": "rate_limited_here", b"slot": "no_slot", b"time": "no_time"}
 _MAY_WAIT: dict[MayWait, int] = {"nothing": 0, "endpoint": 1, "model": 2}
 
@@ -47,16 +48,16 @@ class Refused(NamedTuple):
     """The refusal of a call; nothing was spent."""
 
     why: str  # class of the failure; the gate's are `Why`
-    because: str = ""  # class of the failure that opened the endpoint's breaker, if that is the reason
+    because: str = ""  # class of the failure that opened the breaker, if the breaker refused the call
     wait: float = 0.0  # seconds that the call would have waited
-    of_model: bool = False  # another model of the endpoint may be called
+    of_model: bool = False  # only the model is refused; the endpoint's other models may be called
 
 
 class Gate:
     """The gate of one process. Thread-safe."""
 
     def __init__(self, client: Redis, settings: Settings, stopping: threading.Event) -> None:
-        """Create the gate. The event `stopping` is set when the process is about to exit, and ends every wait."""
+        """Create the gate. `stopping` is set when the process is about to exit, and ends every wait."""
         self._client = client
         self._endpoints = settings.endpoint_table()
         self._spacing = {name: Spacing.of(endpoint) for name, endpoint in self._endpoints.items()}
@@ -80,22 +81,23 @@ class Gate:
         again: bool = False,
         slow: bool = False,
     ) -> Entered | Refused:
-        """Wait until the endpoint may be called, or return why it may not.
+        """Wait until a call may leave, and return its permit, or a refusal.
 
         Args:
             model: the endpoint's name for it.
-            tokens: the most that the call may use; unused ones return when it ends.
-            deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait and twice the
-                usual duration of a call would pass it, the call is refused at once.
-            may_wait: what the call waits for within its deadline if it is set aside and has answered before.
-            again: whether an attempt of the job has failed before. Then a call is refused as `no_time` if less
+            tokens: the most that the call may use; it returns unused ones when it ends.
+            deadline: the instant of `time.monotonic()` by which the call must have ended. If the wait plus twice the
+                usual duration of a call would exceed it, the gate refuses the call at once.
+            may_wait: what the call waits for within its deadline if that is set aside and has answered before.
+            again: whether an attempt of the job has failed before. Then the gate refuses the call as `no_time` if less
                 time is left than a call usually takes.
-            slow: whether it asks in a service tier that answers later than others. Then its duration says nothing of
-                other calls, and it does not try an endpoint whose breaker is open.
+            slow: whether the call asks in a service tier that answers later than others. Then its duration says nothing
+                about other calls, and it does not try an endpoint whose breaker is open.
         """
-        limits, spacing, token = self._endpoints[endpoint], self._spacing[endpoint], self._caller.new_token()
+        limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
+        token = f"{self._caller.name}:{new_nonce()}"
         began, places, waited = time.monotonic(), ["", ""], False
-        holds = False  # whether the call holds what this process must renew until it ends
+        holds = False  # whether this process must renew what the admitted call holds until it ends
         try:
             fresh = endpoint not in self._called and self._is_first(endpoint)
             while True:
@@ -119,6 +121,8 @@ class Gate:
                 match answer[0]:
                     case b"go":
                         leaves = now + answer[2] / SECOND
+                        probes, tries_aside = answer[4] == b"1", answer[3] == b"1"
+                        renews = answer[5] == b"1" or bool(limits.concurrency) or probes or tries_aside
                         if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the CPU
                             time.sleep(answer[2] / SECOND)
                         admitted = Entered(
@@ -130,15 +134,16 @@ class Gate:
                             first=fresh,
                             tokens=tokens,
                             slow=slow,
-                            tries_aside=answer[3] == b"1",
-                            probes=answer[4] == b"1",
+                            tries_aside=tries_aside,
+                            probes=probes,
                             spacing=spacing,
                             limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
+                            holds=renews,
                         )
-                        holds = bool(answer[5] == b"1" or limits.concurrency or admitted.probes or admitted.tries_aside)
-                        if holds:
+                        if renews:
                             free_at = admitted.left + (deadline - now + 1.0) * SECOND
                             self._caller.hold(token, Held(endpoint, model, limits.concurrency or 0, free_at))
+                            holds = True
                         return admitted
                     case b"open" | b"aside" as what:
                         return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, what == b"aside")
@@ -156,7 +161,7 @@ class Gate:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
             return Refused("gate_away")
         finally:
-            if not holds:
+            if waited and not holds:
                 self._caller.forget(token)
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
@@ -165,9 +170,10 @@ class Gate:
         The report is sent in the background, except after a probe or a failure that requests a wait.
 
         Args:
-            prompt: its digest, by which refusals of different prompts are told apart.
+            prompt: its digest, which tells refusals of different prompts apart.
         """
-        self._caller.forget(entered.token)
+        if entered.holds:
+            self._caller.forget(entered.token)
         report = Report(
             call=entered,
             answer=answer,
@@ -175,17 +181,17 @@ class Gate:
             prompt=prompt,
             where=get_contextvars(),
         )
-        # Send right away what other calls must know before they start.
+        # Other calls must know this before they start.
         urgent = entered.probes or entered.tries_aside or report.retry_after is not None
         (self._reports.send if urgent else self._reports.add)(report)
 
     def probe(self, endpoint: str, find: Callable[[float], Failure | None], deadline: float) -> None:
         """Probe an endpoint whose breaker is open, and close the breaker if the endpoint answers.
 
-        Only one worker tries; the others wait for its result.
+        Only one worker probes; the others wait for its result.
 
         Args:
-            find: returns why the endpoint does not answer by a deadline; it must cost nothing.
+            find: returns why the endpoint does not answer by a deadline, or None; it must cost nothing.
             deadline: the instant of `time.monotonic()` by which this returns, give or take a moment.
         """
         keys, token = endpoint_keys(endpoint), new_nonce()
@@ -211,18 +217,19 @@ class Gate:
             log.info("endpoint.probed", endpoint=endpoint, failure=kind)
 
     def count_unusable(self, endpoint: str) -> None:
-        """Count the unusable answer of a successful call among the endpoint's failures; the breaker ignores it."""
+        """Count a successful call's unusable answer among the endpoint's failures; the breaker ignores it."""
         counters = endpoint_keys(endpoint)[2]
-        with contextlib.suppress(RedisError):  # a figure for operators
+        with contextlib.suppress(RedisError):  # only a figure for operators
             self._client.hincrby(counters, "failures:unusable", 1)
 
     def close(self) -> None:
-        """Send the pending reports, and free what calls still hold. Reports of calls that end later are dropped."""
+        """Send the pending reports, and free what calls still hold. Drops the reports of calls that end later."""
         self._reports.close()
         self._caller.close()
 
     def _free(self, calls: Sequence[Entered]) -> None:
-        self._caller.free([(one.endpoint, one.token) for one in calls if one.limited or one.probes or one.tries_aside])
+        holding = (call for call in calls if call.limited or call.probes or call.tries_aside)
+        self._caller.free([(call.endpoint, call.token) for call in holding])
 
     def _is_first(self, endpoint: str) -> bool:
         with self._lock:

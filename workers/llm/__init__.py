@@ -1,1 +1,1 @@
-"""The model client: it asks one question at one endpoint, in its dialect, and returns the answer or a named failure."""
+"""The model client: it sends one prompt to one endpoint, in its dialect, and returns the answer or a named failure."""

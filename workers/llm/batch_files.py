@@ -1,9 +1,9 @@
-"""Batch files at an endpoint: the API that OpenAI and others share (`/files` and `/batches`).
+"""The client of batch files at an endpoint, through the API that OpenAI and others share (`/files` and `/batches`).
 
-A file has one request a line. The endpoint answers each in its own time, within 24 hours at most, into an output file,
-in any order, and lists the requests that failed or were not reached in an error file. Both are read as untrusted data.
-Groq and DeepInfra follow OpenAI's paths and fields; other endpoints write statuses in capitals or put the batch under
-`job`. An endpoint without these paths refuses the upload.
+A file has one request a line. The endpoint answers the requests within 24 hours, in any order: it writes answers to an
+output file, and lists requests that failed or that it did not reach in an error file. Both are untrusted data. Groq and
+DeepInfra follow OpenAI's paths and fields; other endpoints write statuses in capitals or put the batch under `job`. An
+endpoint without these paths refuses the upload.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import openai
 
 TIMEOUT = 30.0  # seconds of one request
-MOST_BYTES = 200 * 2**20  # of a file that is read; OpenAI takes no larger ones
-MOST_LISTED = 100  # batches that are searched for one whose id is not known
-WINDOW: Literal["24h"] = "24h"  # the only one that is offered everywhere
+MOST_BYTES = 200 * 2**20  # the most to read of a file; OpenAI accepts no larger ones
+MOST_LISTED = 100  # batches that `find` searches for a tag
+WINDOW: Literal["24h"] = "24h"  # the only completion window that every endpoint offers
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_TAG = "cogitate"  # the field of a batch's metadata by which it is found again
+_TAG = "cogitate"  # the field of a batch's metadata that holds its tag
 
 
 class BatchRefused(CogitateError):
-    """An endpoint refused a batch, and has nothing of it."""
+    """An endpoint refused a batch and keeps nothing of it."""
 
 
 class BatchUnknown(CogitateError):
@@ -42,8 +42,8 @@ class BatchStatus(NamedTuple):
 
     id: str
     status: str  # in lower case
-    files: tuple[str, ...] = ()  # output and errors, once there are any
-    input: str = ""
+    files: tuple[str, ...] = ()  # ids of the output and error files, as far as they exist
+    input: str = ""  # id of the input file
 
     @property
     def is_open(self) -> bool:
@@ -55,11 +55,11 @@ class BatchLine(NamedTuple):
     """A line of an output or error file."""
 
     custom_id: str
-    completion: bytes | None  # None: there is no answer
+    completion: bytes | None  # None: the request has no answer
 
 
 def line_of(custom_id: str, request: bytes) -> bytes:
-    """Return the line of a batch file with this body of a request."""
+    """Return the line of a batch file for a request with this body."""
     line = {"custom_id": custom_id, "method": "POST", "url": f"/v1{COMPLETIONS}", "body": msgspec.Raw(request)}
     return msgspec.json.encode(line)
 
@@ -73,7 +73,7 @@ class BatchFiles:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._opened: openai.OpenAI | None = None  # at the first request: the SDK is slow to import
+        self._opened: openai.OpenAI | None = None  # opened by the first request, since the SDK is slow to import
 
     def close(self) -> None:
         """Close the connections."""
@@ -81,11 +81,11 @@ class BatchFiles:
             self._opened.close()
 
     def submit(self, lines: Sequence[bytes], tag: str) -> BatchStatus:
-        """Upload requests and start a batch of them, which `find` finds by its tag.
+        """Upload requests and start a batch of them. The tag lets `find` find it.
 
         Raises:
-            BatchRefused: if the endpoint certainly has no such batch.
-            BatchUnknown: if it may have it.
+            BatchRefused: if the endpoint certainly did not start the batch.
+            BatchUnknown: if it may have started it.
         """
         import openai
 
@@ -95,13 +95,13 @@ class BatchFiles:
         except (openai.OpenAIError, TypeError, ValueError, AttributeError) as error:
             raise BatchRefused(_named(error)) from None
         try:
-            made = client.batches.create(
+            batch = client.batches.create(
                 input_file_id=str(file.id),
                 endpoint="/v1/chat/completions",
                 completion_window=WINDOW,
                 metadata={_TAG: tag},
             )
-            return _read(made)
+            return _read(batch)
         except openai.APIStatusError as error:
             if error.status_code < 500 and error.status_code != 408:
                 self._delete(str(file.id))
@@ -111,16 +111,16 @@ class BatchFiles:
             raise BatchUnknown(_named(error)) from None
 
     def find(self, tag: str) -> BatchStatus | None:
-        """Return the batch with this tag, or None if the endpoint has none among its latest."""
+        """Return the batch with this tag, or None if the endpoint's latest batches do not include it."""
         with self._client() as client:
             listed = client.batches.list(limit=MOST_LISTED)
-            for one in getattr(listed, "data", None) or ():
-                if (getattr(one, "metadata", None) or {}).get(_TAG) == tag:
-                    return _read(one)
+            for batch in getattr(listed, "data", None) or ():
+                if (getattr(batch, "metadata", None) or {}).get(_TAG) == tag:
+                    return _read(batch)
         return None
 
     def poll(self, batch: str) -> BatchStatus | None:
-        """Return what the endpoint says about a batch; None if it does not know it."""
+        """Return a batch's status, or None if the endpoint does not know the batch."""
         import openai
 
         with self._client() as client:
@@ -130,18 +130,18 @@ class BatchFiles:
                 return None
 
     def cancel(self, batch: str) -> None:
-        """Ask the endpoint to cancel a batch; what it has answered so far is still charged, and read."""
+        """Ask the endpoint to cancel a batch. The answers so far are still charged, and a later `read` yields them."""
         import openai
 
         with self._client() as client:
             try:
                 client.batches.cancel(batch)
-            except openai.APIStatusError as error:  # it has ended meanwhile
+            except openai.APIStatusError as error:  # the batch has ended in the meantime
                 if error.status_code >= 500:
                     raise
 
     def read(self, status: BatchStatus) -> Iterator[BatchLine]:
-        """Yield the lines of the output and the error file; a line that cannot be read is left out."""
+        """Yield the lines of the output and the error file, except unreadable ones."""
         for file in status.files:
             with self._client() as client:
                 content = bytearray()
@@ -151,11 +151,11 @@ class BatchFiles:
                         if len(content) > MOST_BYTES:
                             raise BatchUnknown("a file that is too large")
             for line in bytes(content).splitlines():
-                if (found := _line(line)) is not None:
-                    yield found
+                if (parsed := _line(line)) is not None:
+                    yield parsed
 
     def remove(self, status: BatchStatus) -> None:
-        """Delete the files of a batch that has ended, if the endpoint can."""
+        """Delete the files of a batch that has ended, if the endpoint supports that."""
         for file in filter(None, (status.input, *status.files)):
             self._delete(file)
 
@@ -172,7 +172,7 @@ class BatchFiles:
 
     @contextlib.contextmanager
     def _client(self) -> Iterator[Any]:
-        """Yield a client whose errors are all `BatchUnknown`, except those that the block handles."""
+        """Yield a client, and turn every error that the block does not handle into `BatchUnknown`."""
         import openai
 
         try:
@@ -182,19 +182,19 @@ class BatchFiles:
 
 
 def _named(error: BaseException) -> str:
-    """Return the name of an error, and its status; its text may hold parts of a header."""
+    """Return the name and status of an error, without its text, which may contain parts of a header."""
     status = getattr(error, "status_code", None)
     return f"{type(error).__name__} {status}" if status is not None else type(error).__name__
 
 
-def _read(found: Any) -> BatchStatus:
-    """Return the state of a batch as any known endpoint writes it.
+def _read(batch: Any) -> BatchStatus:
+    """Read the status of a batch in any known endpoint's notation.
 
     Raises:
-        TypeError: if it has no id.
+        TypeError: if the batch has no id.
     """
-    job = getattr(found, "job", None)
-    raw = job if isinstance(job, dict) else {name: getattr(found, name, None) for name in _FIELDS}
+    job = getattr(batch, "job", None)
+    raw = job if isinstance(job, dict) else {name: getattr(batch, name, None) for name in _FIELDS}
     values = {name: value for name in _FIELDS if isinstance(value := raw.get(name), str) and value}
     if "id" not in values:
         raise TypeError("a batch without an id")
@@ -211,11 +211,11 @@ _FIELDS = ("id", "status", "output_file_id", "error_file_id", "input_file_id")
 
 def _line(raw: bytes) -> BatchLine | None:
     try:
-        found = json.loads(raw)
-        custom_id, response = found["custom_id"], found.get("response")
+        line = json.loads(raw)
+        custom_id, response = line["custom_id"], line.get("response")
         if not isinstance(custom_id, str):
             return None
-        if not isinstance(response, dict) or found.get("error"):
+        if not isinstance(response, dict) or line.get("error"):
             return BatchLine(custom_id, None)
         status, body = response.get("status_code", 200), response.get("body")
         answered = isinstance(status, int) and 200 <= status < 300 and isinstance(body, dict)

@@ -1,8 +1,8 @@
-"""The client of a model: it asks, and returns a validated answer or a named failure, in either case with its cost.
+"""The client of one endpoint: it sends a prompt and returns a validated answer or a named failure, with the cost.
 
-It works with any endpoint that speaks OpenAI's chat completions. A provider's fault never raises: it is a `Failure` in
-the `ModelAnswer`. The client never retries; the caller does, since each retry needs its own reservation. Keys, prompts
-and texts from models and providers never reach a log, a repr or an error message.
+It works with any endpoint that speaks OpenAI's chat completions. A provider's fault never raises: it becomes a
+`Failure` in the `ModelAnswer`. The client never retries; the caller does, since each retry needs its own reservation.
+Keys, prompts and texts from models and providers never reach a log, a repr or an error message.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dataclasses import replace
 
 import msgspec
 import structlog
-from pydantic import BaseModel
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import BATCH, Endpoint, Model
@@ -31,8 +30,14 @@ from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
-from cogitate.workers.llm.replies.reply import Charge, Reply, charge_of, read_completion, validated
-from cogitate.workers.llm.replies.usage import is_possible, read_usage
+from cogitate.workers.llm.replies.reply import (
+    Reply,
+    charge_of,
+    is_possible,
+    read_completion,
+    read_usage,
+    validated,
+)
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
@@ -43,9 +48,9 @@ _ESCAPED = re.compile(r"\\{1,8}(?:u([0-9a-fA-F]{4})|/)")  # JSON within JSON mul
 
 
 class Redaction:
-    """The keys that were sent to an endpoint, which may repeat them.
+    """Removes keys from the texts of an endpoint, which may repeat the keys that it receives.
 
-    A key that is too short to be real, such as "none" for a local server, is not redacted: it may be any word.
+    A key too short to be real, such as "none" for a local server, stays: it may be any word.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -55,19 +60,19 @@ class Redaction:
     def of_text(self, text: str) -> str:
         """Replace each key in a text with "[key]".
 
-        A text that hides a key behind escapes or invisible characters is dropped as a whole.
+        Drops the whole text if it hides a key behind escapes or invisible characters.
         """
         if self._keys is None:
             return text
-        found = self._keys.sub("[key]", text)
-        if found.isascii() and "\\" not in found:
-            return found
-        letters = _ESCAPED.sub(lambda one: chr(int(one[1], 16)) if one[1] else "/", found).replace("\\", "")
-        read: str = clean(letters)
-        return "" if self._keys.search(read) else found
+        redacted = self._keys.sub("[key]", text)
+        if redacted.isascii() and "\\" not in redacted:
+            return redacted
+        letters = _ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "/", redacted).replace("\\", "")
+        visible: str = clean(letters)
+        return "" if self._keys.search(visible) else redacted
 
     def of_reply(self, reply: Reply) -> Reply:
-        """Return the reply with keys redacted in its stored parts. Its text is complete here, even if streamed."""
+        """Redact keys in the stored parts of a reply. A streamed reply is already joined, so no key is split."""
         failure = reply.failure
         if failure is not None and failure.detail:
             failure = replace(failure, detail=self.of_text(failure.detail))
@@ -77,7 +82,7 @@ class Redaction:
 
 CONNECT_TIMEOUT = 10.0  # seconds
 UNREACHABLE = 3.0  # seconds without a connection; TCP has then sent three packets (RFC 6298: again after 1 s and 3 s)
-_OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # what a refused parameter may look like
+_OF_REQUESTS = ("bad_request", "unsupported", "server", "model_missing")  # failures that a refused parameter may cause
 _KEPT = frozenset({"service_tier"})  # parameters on which the price of a call depends
 _CLOSED = Failure(kind="connection", detail="closed")
 
@@ -85,13 +90,13 @@ _log = structlog.get_logger()
 
 
 class ModelClient:
-    """The client of one endpoint, with one pool of connections. `cogitate.workers.llm.clients` holds one per endpoint.
+    """The client of one endpoint, with one pool of connections. `cogitate.workers.llm.clients` keeps one per endpoint.
 
-    Thread-safe; calls beyond `connections` wait for a connection, within their deadlines.
+    Thread-safe. Calls beyond `connections` wait for a connection within their deadlines.
 
     Args:
         loop: the loop on which all calls run; endpoints may share it.
-        store: the store of dialects; None: this process only.
+        store: the store of dialects; None: this process learns its own.
 
     Raises:
         ConfigurationError: if the key or the endpoint's URL is missing or invalid.
@@ -110,26 +115,27 @@ class ModelClient:
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
         self._contexts = ContextLengths(self._address.server, store.client if store is not None else None)
+        self.context_of = self._contexts.of  # takes the server's name for a model
         self._has_answered = False
         self._closed = threading.Event()
-        # Touched on the event loop only:
+        # Used on the event loop only:
         self._request: PooledRequest | None = None
         self._calls: set[asyncio.Task[object]] = set()
 
     def ask(
         self, prompt: Prompt, *, model: Model, max_output_tokens: int, deadline: float, service_tier: str = ""
     ) -> ModelAnswer:
-        """Ask once, with one request, since each request needs its own reservation. The calling thread waits.
+        """Send one request, since each request needs its own reservation. The calling thread waits for the answer.
 
-        The client learns what the endpoint refuses (a schema, a parameter, a system message): the failure is
-        `unsupported`, and the next call omits it. After a second refusal confirms it, every process and run that shares
-        the store omits it for an hour.
+        The client learns which parts of a request the endpoint refuses (a schema, a parameter, a system message): the
+        failure is `unsupported`, and the next call omits that part. Once a second refusal confirms it, every process
+        and run that shares the store omits the part for an hour.
 
         Args:
-            max_output_tokens: the most the model may write, its reasoning included.
+            max_output_tokens: the most that the model may write, including its reasoning.
             deadline: the instant of `time.monotonic()` by which this returns.
-            service_tier: the one to ask in; its refusal teaches nothing about the request's other parts. "": as the
-                model's parameters say.
+            service_tier: the tier to ask in; "" for the one in the model's parameters. A refusal of the tier teaches
+                nothing about other parts of the request.
 
         Raises:
             TypeError: if no schema can express the prompt's answer.
@@ -154,19 +160,16 @@ class ModelClient:
             self._has_answered = True
         elif reply.failure.kind == "no_completion" and isinstance(response, HttpResponse) and self._is_away(response):
             reply = replace(reply, failure=replace(reply.failure, kind="blocked"))
-        if reply.usage is not None and not is_possible(reply.usage, len(request)):
-            reply = replace(reply, usage=None)
         reply = self._redaction.of_reply(reply)
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
-        charge = charge_of(model, prompt, reply, exchange.sent, max_output_tokens)
         if reply.failure is not None and not service_tier:
             left_out = self._left_out(model, dialect, reply, reply.failure, parameters)
             if left_out:
                 reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
-        value, failure = validated(reply, prompt.answer)
-        if failure is not None:
+        answer = _answer(model, prompt, reply, len(request), exchange.sent, max_output_tokens)
+        if (failure := answer.failure) is not None:
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
             log(
                 "llm.failed",
@@ -176,12 +179,12 @@ class ModelClient:
                 retry_after=failure.retry_after,
                 detail=failure.detail,
             )
-        elif charge.estimated:
+        elif answer.estimated:
             _log.info("llm.no_usage", model=model.name)
-        return _answer(reply, charge, value, failure)
+        return answer
 
     def batch_request(self, prompt: Prompt, *, model: Model, max_output_tokens: int) -> bytes:
-        """Return the body of the request that `ask` would send, to be a line of a batch file."""
+        """Return the body of the request that `ask` would send, for a line of a batch file."""
         parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
         if model.parameters:
             parameters |= typed_json.decode(model.parameters, dict[str, object])
@@ -192,16 +195,16 @@ class ModelClient:
     def read_batched(
         self, completion: bytes, prompt: Prompt, *, model: Model, max_output_tokens: int, size: int
     ) -> ModelAnswer:
-        """Return the answer in a batch file to a request of this many bytes."""
+        """Read the answer to one request from a batch file.
+
+        Args:
+            size: of the request, in bytes.
+        """
         reply = replace(read_completion(completion, {}), service_tier=BATCH)
-        if reply.usage is not None and not is_possible(reply.usage, size):
-            reply = replace(reply, usage=None)
-        reply = self._redaction.of_reply(reply)
-        value, failure = validated(reply, prompt.answer)
-        return _answer(reply, charge_of(model, prompt, reply, 1, max_output_tokens), value, failure)
+        return _answer(model, prompt, self._redaction.of_reply(reply), size, 1, max_output_tokens)
 
     def _is_away(self, response: HttpResponse) -> bool:
-        """Return whether something else answers in the place of an endpoint that has answered, or leads elsewhere."""
+        """Return whether a response redirects to another host, or is not JSON from an endpoint that has answered."""
         leads: str | None = None
         with contextlib.suppress(ValueError):
             leads = urllib.parse.urlsplit(response.headers.get("Location", "")).hostname
@@ -212,26 +215,22 @@ class ModelClient:
     def _left_out(
         self, model: Model, dialect: Dialect, reply: Reply, failure: Failure, parameters: Mapping[str, object]
     ) -> str:
-        """Return what the next call leaves out if the endpoint may have refused a part of this request; else ""."""
+        """Return the part that the next call omits if the endpoint may have refused it in this request; else ""."""
         if failure.status not in REFUSALS or failure.kind not in _OF_REQUESTS:
             return ""
         sent = [name for name in parameters if name not in dialect.left_out and name not in _KEPT]
         unnamed = failure.kind == "bad_request" and failure.status in (400, 422)
         return self._dialects.learn(model.model, dialect, reply.error_text, sent, unnamed=unnamed)
 
-    def context_of(self, model: Model) -> int:
-        """Return the model's limit for prompt and answer together, in tokens, if an overflow revealed it; else 0."""
-        return self._contexts.of(model.model)
-
     def probe(self, deadline: float) -> Failure | None:
-        """Return why the endpoint does not answer, or None; it requests the list of models, which is free."""
+        """Request the list of models, which is free; return why the endpoint does not answer, or None."""
         response = self._loop.run(self._exchange(b"", Exchange(deadline), models=True))
         if isinstance(response, Failure):
             return response
         return None if response.answers else self._redaction.of_reply(_refused(response)).failure
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:
-        """Open the pool, write the answer's schema and look up the dialect, each once in a process.
+        """Open the pool, derive the answer's schema and look up the dialect, each once per process.
 
         Raises:
             TypeError: if no schema can express the prompt's answer.
@@ -248,7 +247,7 @@ class ModelClient:
     # -- on the event loop -----------------------------------------------------------------------------
 
     async def _exchange(self, body: bytes, exchange: Exchange, *, models: bool = False) -> HttpResponse | Failure:
-        """Send one request; return its response, which may repeat the key, if it is complete before the deadline."""
+        """Send one request; return its response if it is complete before the deadline. It may contain the key."""
         if self._closed.is_set():
             return _CLOSED
         if exchange.remaining() <= 0:
@@ -303,8 +302,17 @@ class ModelClient:
             await self._request.close()
 
 
-def _answer(reply: Reply, charge: Charge, value: BaseModel | None, failure: Failure | None) -> ModelAnswer:
-    """Return the outcome of a question, with the cost that the reply reports."""
+def _answer(model: Model, prompt: Prompt, reply: Reply, size: int, sent: int, max_output_tokens: int) -> ModelAnswer:
+    """Validate a reply, and return the answer with its cost.
+
+    Args:
+        size: of the request, in bytes.
+        sent: how often it was sent.
+    """
+    if reply.usage is not None and not is_possible(reply.usage, size):
+        reply = replace(reply, usage=None)
+    charge = charge_of(model, prompt, reply, sent, max_output_tokens)
+    value, failure = validated(reply, prompt.answer)
     return ModelAnswer(
         usage=charge.cost,
         estimated=charge.estimated,
@@ -319,7 +327,7 @@ def _answer(reply: Reply, charge: Charge, value: BaseModel | None, failure: Fail
 
 
 def _tls() -> ssl.SSLContext:
-    """Return the TLS context of OpenAI's SDK: it trusts the system, or the certificates that variables name."""
+    """Return a TLS context like OpenAI's SDK's: it trusts the system, or SSL_CERT_FILE and SSL_CERT_DIR."""
     import httpx2  # here: only endpoints behind TLS need it
 
     return httpx2.create_ssl_context()
@@ -335,7 +343,7 @@ def _late(exchange: Exchange) -> Failure:
 
 
 def _refused(response: HttpResponse) -> Reply:
-    """Return the reply of an error response."""
+    """Convert an error response to a reply."""
     body: object = response.content.decode(errors="replace")
     with contextlib.suppress(ValueError, RecursionError):
         body = json.loads(response.content)

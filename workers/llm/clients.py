@@ -1,4 +1,4 @@
-"""The clients of a process: one per endpoint, created at its first call, all on one event loop."""
+"""The clients of a process: one per endpoint, created by its first call, all on one event loop."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ModelClients:
     """The clients of all configured models. Create it once per process, after any fork, and share it between threads.
 
     Args:
-        endpoints: by name, as models name them.
-        connections: calls in flight at each endpoint; further calls wait, within their deadlines.
-        store: the store of dialects; None: this process only.
+        endpoints: by the names that models use for them.
+        connections: the most calls in flight at each endpoint; further calls wait within their deadlines.
+        store: the store of dialects; None: this process learns its own.
     """
 
     def __init__(self, endpoints: Mapping[str, Endpoint], connections: int, store: DialectStore | None = None) -> None:
@@ -42,7 +42,7 @@ class ModelClients:
             return known
         with self._lock:
             if endpoint not in self._clients:
-                # Imported here: it is slow to import, and many workers ask no model.
+                # Imported here, since it is slow to import and many workers ask no model.
                 from cogitate.workers.llm.client import ModelClient
 
                 client = ModelClient(self._endpoints[endpoint], self._connections, self._loop, self._store)
@@ -50,7 +50,7 @@ class ModelClients:
             return self._clients[endpoint]
 
     def close(self) -> None:
-        """Close all pools and the event loop. Calls in flight fail as `connection`; no further call is possible."""
+        """Close all pools and the event loop for good. Calls in flight fail as `connection`."""
         with self._lock:
             clients, self._clients = self._clients, {}
         for client in clients.values():

@@ -1,7 +1,7 @@
 """The client of an embedding model at an endpoint that speaks OpenAI's embeddings.
 
-As of a completion's client, a fault never raises: it is a `Failure`. How many texts a request may have is learned: an
-endpoint that refuses a request gets half of them at once, and no more than it accepted then.
+As with completions, a fault never raises: it becomes a `Failure`. The client learns how many texts fit a request: when
+an endpoint refuses a request it sends half of the texts at once, and never again more than the endpoint accepted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cogitate.workers.llm.replies.failures import Failure, charged_in_doubt
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.tokens import estimate_tokens
 
-MOST_TEXTS = 256  # in a request, until an endpoint refuses it
+MOST_TEXTS = 256  # in a request, until an endpoint refuses one
 _TOO_LARGE = (400, 413, 422)  # statuses with which servers refuse too many texts
 _CONNECT_TIMEOUT = 10.0  # seconds
 
@@ -35,11 +35,11 @@ log = structlog.get_logger()
 
 
 class Embedded(NamedTuple):
-    """The outcome of asking for vectors."""
+    """The outcome of a request for vectors."""
 
-    vectors: list[bytes]  # of the first texts; fewer than the texts after a failure
-    tokens: int  # as the endpoint reports them, else as estimated
-    failure: Failure | None = None  # why there are no more
+    vectors: list[bytes]  # of all texts, or of the first ones before a failure
+    tokens: int  # reported by the endpoint, or else estimated
+    failure: Failure | None = None  # why the other texts have no vectors
 
 
 class _Item(msgspec.Struct):
@@ -60,7 +60,7 @@ class EmbeddingClient:
     """The client of one endpoint. Thread-safe.
 
     Args:
-        connections: requests in flight; others wait.
+        connections: the most requests in flight; others wait.
 
     Raises:
         ConfigurationError: if the key or the endpoint's URL is missing or invalid.
@@ -80,11 +80,11 @@ class EmbeddingClient:
 
         Args:
             deadline: the instant of `time.monotonic()` by which this returns.
-            size: the dimensions that vectors must have; 0: as many as the first.
+            size: the dimensions that vectors must have; 0: those of the first vector.
         """
-        found, tokens, most = list[bytes](), 0, self._most
-        while len(found) < len(texts):
-            batch = texts[len(found) : len(found) + most]
+        results, tokens, most = list[bytes](), 0, self._most
+        while len(results) < len(texts):
+            batch = texts[len(results) : len(results) + most]
             exchange = Exchange(deadline)
             response = self._loop.run(self._exchange(model, batch, exchange))
             answered = response if isinstance(response, Failure) else _read(response, len(batch), size)
@@ -92,18 +92,18 @@ class EmbeddingClient:
                 if answered.status in _TOO_LARGE and len(batch) > 1:
                     most = len(batch) // 2
                     continue
-                computed = not isinstance(response, Failure) and response.answers  # whatever its vectors are worth
+                computed = not isinstance(response, Failure) and response.answers  # charged even if unusable
                 doubted = computed or (exchange.sent and charged_in_doubt(answered))
-                return Embedded(found, tokens + (_estimated(batch) if doubted else 0), answered)
+                return Embedded(results, tokens + (_estimated(batch) if doubted else 0), answered)
             vectors, reported = answered
             size = size or dimensions(vectors[0])
-            found += vectors
+            results += vectors
             tokens += reported if 0 < reported <= sum(len(text.encode()) + 8 for text in batch) else _estimated(batch)
-            if most < self._most:  # it is not the first text of the batch that was refused, but their number
+            if most < self._most:  # the endpoint refused the number of texts, not one of them
                 with self._lock:
                     self._most = min(self._most, most)
                 log.info("embeddings.batch", server=self._address.server, texts=most)
-        return Embedded(found, tokens)
+        return Embedded(results, tokens)
 
     def close(self) -> None:
         """Close the connections. Calls in flight fail."""
@@ -128,7 +128,7 @@ class EmbeddingClient:
 
 
 def _read(response: HttpResponse, count: int, size: int) -> tuple[list[bytes], int] | Failure:
-    """Return the vectors of a response in the order of its texts, and the tokens that it reports; 0: none."""
+    """Return the vectors of a response in the order of the texts, and the reported tokens (0: not reported)."""
     if not response.answers:
         body: object = response.content.decode(errors="replace")
         with contextlib.suppress(ValueError, RecursionError):

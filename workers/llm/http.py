@@ -1,21 +1,22 @@
-"""The HTTP of model calls: a pool of connections, a size cap on every answer, and the detection of mixed-up answers.
+"""HTTP for model calls: a pool of connections, a size cap on every answer, and the detection of mixed-up answers.
 
 HTTP/1.1 matches answers to requests by order alone. Anything that a server sends on an idle connection, or on a new one
 before the first request, would become the answer to the next request, so the pool sends a request only on a connection
 without unread data. aiohttp also waits forever while interim responses arrive (100, 102, 103), so the pool counts them.
 
-An answer that a server, or a proxy in front of it, sends twice or late is recognised by either of two signs:
+Either of two signs reveals an answer that a server, or a proxy in front of it, sends twice or late:
 
 * It carries the id of another request. Several servers return `X-Request-Id` in the header of the answer, or, as vLLM
   does, within the answer's own `id`.
 * It equals the answer to another question byte for byte, or has its completion id. Completions contain an id and a
-  time, so this is a copy, unless the endpoint gives constant answers or ids. It does if it gives this one on a
-  connection that carried nothing else, or to the same question again. This is learned per answer and id.
+  time, so it is a copy, unless the endpoint gives constant answers or ids. The endpoint does so if it sends this answer
+  or id on a connection that carried nothing else, or to the same question again. The pool learns this per answer and
+  id.
 
-Each call sends one request. Through OpenAI's SDK a call takes three times the CPU of the exchange itself, and the SDK's
-aiohttp backend reports a connection closed in the middle of an answer as one never made, which would cost nothing, and
-decompresses answers without a limit. This module keeps no deadlines: the waiting caller cancels the call, which closes
-its connection.
+Each call sends one request. OpenAI's SDK would take three times the CPU of the exchange itself; its aiohttp backend
+reports a connection that closed in the middle of an answer as one never made, which would seem to cost nothing, and
+decompresses answers without a limit. This module enforces no deadline: the waiting caller cancels the call, which
+closes its connection.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ if TYPE_CHECKING:
     from aiohttp.tracing import Trace
 
 REQUEST_ID = "X-Request-Id"
-_MOST_KEPT = 1_000  # earlier answers that are recognised
+_MOST_KEPT = 1_000  # earlier answers that the pool can recognise
 _HEAD = 400  # bytes at the start of an answer that contain its id
 _COMPLETION_ID = re.compile(rb'"id"\s*:\s*"([^"]{16,200})"')  # a shorter one may be constant
 
 
 class StaleAnswers:
-    """The requests and answers of one pool of connections, to recognise an answer to another request."""
+    """Remembers one pool's requests and answers, to recognise an answer to another request."""
 
     def __init__(self) -> None:
         self._name = f"cogitate-{secrets.token_hex(8)}-"
@@ -71,20 +72,20 @@ class StaleAnswers:
 
     def names_another(self, request_id: str, headers: Mapping[str, str], content: bytes) -> bool:
         """Return whether an answer carries another request's id."""
-        named = f"{headers.get(REQUEST_ID, '')} {content[:_HEAD].decode(errors='replace')}"
-        return any(found != request_id for found in self._ids.findall(named))
+        head = f"{headers.get(REQUEST_ID, '')} {content[:_HEAD].decode(errors='replace')}"
+        return any(named != request_id for named in self._ids.findall(head))
 
     def is_copy(self, question: bytes, content: bytes, *, reused: bool) -> bool:
         """Return whether a completion is a copy of the answer to another question, or has its completion id.
 
         Args:
             question: the body of its request.
-            reused: whether its connection had carried other exchanges before.
+            reused: whether the connection had carried other exchanges before.
         """
         asked, signs = _digest(question), [_digest(content)]
         if (named := _COMPLETION_ID.search(content, 0, _HEAD)) is not None:
             signs.append(named[1])
-        seen = [self._was_seen(sign, asked, reused=reused) for sign in signs]  # each is remembered
+        seen = [self._was_seen(sign, asked, reused=reused) for sign in signs]  # a list, so as to remember each
         return any(seen)
 
     def _was_seen(self, answer: bytes, asked: bytes, *, reused: bool) -> bool:
@@ -129,7 +130,7 @@ class Exchange:
 
     deadline: float  # instant of time.monotonic()
     sent: int = 0  # requests that got a connection
-    connecting: float = 0.0  # instant at which a new connection was begun; 0: none was
+    connecting: float = 0.0  # when a new connection was begun, as an instant of time.monotonic(); 0: none was
     reused: bool = False  # whether the connection had carried an earlier exchange
 
     def remaining(self) -> float:
@@ -141,12 +142,12 @@ class Exchange:
         return time.monotonic() - self.connecting if self.connecting else 0.0
 
 
-#: The exchange of the current task; aiohttp's tracing would take a fifth of the CPU of an exchange.
+#: The exchange of the current task. aiohttp's tracing would add a fifth to an exchange's CPU time.
 EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")
 
 
 class _CountedResponses(ResponseHandler):
-    """A connection's protocol that closes it after too many interim responses to one request."""
+    """A protocol that closes its connection after too many interim responses to one request."""
 
     _interim = 0
 
@@ -172,7 +173,7 @@ class SilentConnections(aiohttp.TCPConnector):
         self._factory = partial(protocol, loop=asyncio.get_running_loop())
 
     async def connect(self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout) -> Connection:
-        """Return a connection for a request, and count it in the exchange of the task."""
+        """Return a connection for a request, and count the request in the task's exchange."""
         connection = await super().connect(req, traces, timeout)
         EXCHANGE.get().sent += 1
         return connection
@@ -194,7 +195,7 @@ class SilentConnections(aiohttp.TCPConnector):
             return protocol
         with ExitStack() as undo:
             undo.callback(protocol.close)
-            for _ in range(2):  # then the event loop has read what had come: of TLS that may be no data of the server
+            for _ in range(2):  # lets the event loop read what has arrived; TLS records may carry no data
                 await asyncio.sleep(0)
             if protocol.should_close or not protocol.is_connected():
                 raise UnaskedAnswer
@@ -209,7 +210,7 @@ class SilentConnections(aiohttp.TCPConnector):
 
 
 def _is_silent(protocol: ResponseHandler | None) -> bool:
-    """Return whether there is no unread data from the server, neither in this process nor in the socket."""
+    """Return whether neither this process nor the socket holds unread data from the server."""
     if protocol is None or protocol.transport is None or protocol.should_close:
         return False
     waiting = select.poll()  # `select` cannot handle descriptors above 1023
@@ -234,7 +235,7 @@ _KEEPALIVE = 4.0  # seconds an idle connection is kept: less than the 5 s after 
 
 
 class NoResponse(Exception):
-    """A call ended without a usable response: none arrived, or it was too large or compressed against our request.
+    """A call ended without a usable response: none arrived, or it was too large or compressed despite our request.
 
     The client turns it into a `Failure`; it never leaves this package.
     """
@@ -259,11 +260,11 @@ class HttpResponse(NamedTuple):
 
 
 class PooledRequest:
-    """One request, sent any number of times, each with another body. It belongs to the event loop that creates it.
+    """A request to send any number of times with different bodies. It belongs to the event loop that creates it.
 
     Args:
-        connect_timeout: seconds for one connection, TLS included.
-        tls: for https; making one takes too long for an event loop.
+        connect_timeout: seconds to open a connection, including TLS.
+        tls: the context for https; creating one takes too long on an event loop.
     """
 
     def __init__(
@@ -281,7 +282,7 @@ class PooledRequest:
         self._session = aiohttp.ClientSession(
             headers=request.headers,
             connector=self._connections,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout),  # waiting for the pool has no end
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout),  # no limit for waiting in the pool
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             proxy=proxy,
@@ -307,10 +308,10 @@ class PooledRequest:
                 if self._stale.names_another(request_id, response.headers, content) or (
                     200 <= response.status < 300 and self._stale.is_copy(body, content, reused=exchange.reused)
                 ):
-                    self._connections.close_idle()  # this request's own answer may still come on one of them
+                    self._connections.close_idle()  # this request's own answer may still arrive on one of them
                     raise NoResponse("connection", "the answer to another request")
                 return HttpResponse(response.status, response.headers, content)
-        except (aiohttp.ClientError, OSError) as error:  # without its text: that may hold parts of a header
+        except (aiohttp.ClientError, OSError) as error:  # its text may contain parts of a header
             raise NoResponse(_cause_of(error), type(error).__name__) from None
 
     async def close(self) -> None:
@@ -319,7 +320,7 @@ class PooledRequest:
 
 
 def _cause_of(error: Exception) -> FailureKind:
-    """Return the class of a failure to connect."""
+    """Return the failure's class for an error of the connection."""
     match error:
         case aiohttp.ClientConnectorDNSError():
             return "dns"
@@ -333,10 +334,10 @@ def _cause_of(error: Exception) -> FailureKind:
 async def _read(response: aiohttp.ClientResponse) -> bytes:
     """Return the content of a response; if a stream is left open, up to its last event.
 
-    Compressed content of an error is dropped: its status is enough.
+    Drops the compressed content of an error: its status is enough.
 
     Raises:
-        NoResponse: if an answer is too long or compressed; a compressed one could pass the cap and fill the memory.
+        NoResponse: if an answer is too long, or compressed: decompressing it could exceed the cap and fill the memory.
     """
     chunks: list[bytes] = []
     size, tail = 0, b""
@@ -358,11 +359,10 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return b"".join(chunks)
 
 
-def _is_compressed(response: aiohttp.ClientResponse, begins: bytes) -> bool:
+def _is_compressed(response: aiohttp.ClientResponse, head: bytes) -> bool:
     """Return whether content with this beginning is compressed; the header may be missing or wrong."""
-    if begins.startswith(_COMPRESSED_CONTENT):
+    if head.startswith(_COMPRESSED_CONTENT):
         return True
-    named = ",".join(response.headers.getall("Content-Encoding", [])).lower()
-    return any(one.strip() in _COMPRESSED for one in named.split(",")) and not begins.lstrip().startswith(
-        _PLAIN_CONTENT
-    )
+    encodings = ",".join(response.headers.getall("Content-Encoding", [])).lower().split(",")
+    is_declared = any(encoding.strip() in _COMPRESSED for encoding in encodings)
+    return is_declared and not head.lstrip().startswith(_PLAIN_CONTENT)

@@ -1,6 +1,6 @@
-"""all-MiniLM-L6-v2 in this process: a small embedding model that the extra `local-embeddings` installs as a file.
+"""Runs all-MiniLM-L6-v2 in this process: a small embedding model that the extra `local-embeddings` installs.
 
-`wordpieces.txt.gz` is the vocabulary of BERT (uncased), which the model was trained with (Apache-2.0).
+`wordpieces.txt.gz` is the vocabulary that the model was trained with, that of BERT (uncased; Apache-2.0).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from cogitate.scheduler.config.settings import ConfigurationError
 
 NAME = "all-minilm-l6-v2"
-LONGEST = 256  # tokens of a text, both ends included; the model was trained with no more
+LONGEST = 256  # tokens of a text, including the two that mark its ends; the model was trained with no more
 
 _UNKNOWN, _FIRST, _LAST = 100, 101, 102  # tokens
 _LONGEST_WORD = 100  # characters
@@ -63,33 +63,33 @@ class MiniLM:
         import numpy
 
         ids = numpy.array([tokens_of(text)], dtype=numpy.int64)
-        given = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
-        asked = {one.name: given[one.name] for one in session.get_inputs()}
-        found: list[float] = session.run(None, asked)[0][0].mean(axis=0).tolist()
-        return found
+        known = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
+        inputs = {tensor.name: known[tensor.name] for tensor in session.get_inputs()}
+        vector: list[float] = session.run(None, inputs)[0][0].mean(axis=0).tolist()
+        return vector
 
 
 def tokens_of(text: str) -> list[int]:
-    """Return the tokens of a text as BERT's uncased tokenizer numbers them, cut to `LONGEST`."""
-    found = [_FIRST]
+    """Return the numbers that BERT's uncased tokenizer gives a text's tokens, cut to `LONGEST`."""
+    tokens = [_FIRST]
     for word in _words(text):
-        found += _pieces(word)
-        if len(found) >= LONGEST:
+        tokens += _pieces(word)
+        if len(tokens) >= LONGEST:
             break
-    return [*found[: LONGEST - 1], _LAST]
+    return [*tokens[: LONGEST - 1], _LAST]
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield runs of letters without case and accents, and each punctuation mark and Han character alone."""
-    kept = "".join(" " if one in "\t\n\r" else one for one in text if one in "\t\n\r" or not _is_control(one))
-    plain = "".join(one for one in unicodedata.normalize("NFD", kept) if unicodedata.category(one) != "Mn").lower()
+    """Yield runs of letters in lower case without accents, and each punctuation mark and Han character alone."""
+    kept = "".join(" " if char in "\t\n\r" else char for char in text if char in "\t\n\r" or not _is_control(char))
+    plain = "".join(char for char in unicodedata.normalize("NFD", kept) if unicodedata.category(char) != "Mn").lower()
     for part in _PARTS.findall(plain):
         start = 0
-        for at, one in enumerate(part):
-            if _is_mark(one):
+        for at, char in enumerate(part):
+            if _is_mark(char):
                 if at > start:
                     yield part[start:at]
-                yield one
+                yield char
                 start = at + 1
         if start < len(part):
             yield part[start:]
@@ -108,8 +108,8 @@ def _is_mark(character: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _pieces(word: str) -> tuple[int, ...]:
-    """Return the longest known pieces of a word, from its beginning; unknown as a whole if a piece is."""
-    known, found, start = _vocabulary(), list[int](), 0
+    """Split a word into the longest known pieces from its beginning; one unknown piece makes the whole word unknown."""
+    known, pieces, start = _vocabulary(), list[int](), 0
     if len(word) > _LONGEST_WORD:
         return (_UNKNOWN,)
     while start < len(word):
@@ -117,9 +117,9 @@ def _pieces(word: str) -> tuple[int, ...]:
         end = next((end for end in range(len(word), start, -1) if prefix + word[start:end] in known), start)
         if end == start:
             return (_UNKNOWN,)
-        found.append(known[prefix + word[start:end]])
+        pieces.append(known[prefix + word[start:end]])
         start = end
-    return tuple(found)
+    return tuple(pieces)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The Lua scripts of workers: of the gate, of stored texts (`keep`) and of the turns of runs (`turn`)."""
+"""The Lua scripts of workers: for the gate, for stored texts (`keep`) and for fair turns between runs (`turn`)."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
--- Records who holds what at an endpoint. Each process that calls it is a caller; others may take what a missing caller
--- holds. Prelude of the gate's scripts. A token is '<caller>:<nonce>'; one without a colon is of an older version or of a
--- probe without a call, and what it holds is released only when its time is over.
---   KEYS[6]  cogitate:endpoint:{<name>}:calls    hash  token -> '<of the queue for requests> <of that for tokens> <model>': a
---                                            call that waits in a queue, with the time of its place there, or is in flight
---   KEYS[7]  cogitate:endpoint:{<name>}:callers  zset  caller, scored by when it is missed
+-- Records what each caller holds at an endpoint. A caller is a process that calls it; once it is missing, others may
+-- take what it holds. Prelude of the gate's scripts. A token is '<caller>:<nonce>'; one without a colon belongs to an
+-- older version or to a probe without a call, and what it holds is released only when it expires.
+--   KEYS[6]  cogitate:endpoint:{<name>}:calls    hash  token -> '<requests> <tokens> <model>': the time that a waiting
+--                                            call's place takes in either queue; 0 for a call in flight
+--   KEYS[7]  cogitate:endpoint:{<name>}:callers  zset  caller, scored by when it counts as missing
 --
--- If no caller reported at all, Redis was away or no process called, so none counts as missing yet: each gets the time to
--- report once more, marked by half a microsecond in its score.
+-- If no caller has reported, Redis was unreachable or no process called, so none counts as missing yet: each gets the
+-- time to report once more, which half a microsecond in its score marks.
 
-local MISSED_AFTER = 6000000  -- after a caller's last report; it reports every two seconds while it has calls here
+local MISSED_AFTER = 6000000  -- microseconds after a caller's last report; it reports every two seconds during calls
 local ONCE_MORE = 0.5
 local calls, callers = KEYS[6], KEYS[7]
 
 local function caller_of(token) return string.match(token, '^(.*):') end
 
--- Returns what a call holds: its slots, its place in the queues, and whether it is the one that tries.
+-- Releases what a call holds: its slots, its places in the queues, and its right to try what is open or set aside.
 local function free_call(token)
   local kept = redis.call('HGET', calls, token)
   if not kept then return end
@@ -23,7 +23,7 @@ local function free_call(token)
   redis.call('HDEL', calls, token)
   redis.call('ZREM', slots, token)
   redis.call('ZREM', slots .. ':' .. model, token)
-  for clock, cost in pairs({requests = requests, tokens = tokens}) do  -- those behind move up
+  for clock, cost in pairs({requests = requests, tokens = tokens}) do  -- calls behind it move up
     if tonumber(cost) > 0 then redis.call('HINCRBYFLOAT', gate, clock .. '.drift', '-' .. cost) end
   end
   local probe, trying = unpack(redis.call('HMGET', gate, 'probe', 'trying:' .. model))
@@ -31,7 +31,7 @@ local function free_call(token)
   if trying == token then redis.call('HDEL', gate, 'tried:' .. model, 'trying:' .. model) end
 end
 
--- Frees what others hold that are missed.
+-- Releases what missing callers hold, except `me`.
 local function free_missed(me, now)
   local overdue, gone = redis.call('ZRANGEBYSCORE', callers, '-inf', now, 'WITHSCORES'), {}
   if #overdue == 0 then return end

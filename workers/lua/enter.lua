@@ -1,40 +1,40 @@
--- A call asks for admission to an endpoint: past its breaker, at the pace of its limits, and into a free slot.
+-- Admits a call to an endpoint: past its breaker, at the pace of its limits, and into a free slot.
 --   KEYS[1]  cogitate:endpoint:{<name>}:gate      hash  times in microseconds of Redis's clock
---     state ('open', else closed), why, probe_at, lasting (1: opened by refusals, which a change of settings removes)
+--     state ('open', else closed), why, probe_at, lasting (1: opened by refusals, which a change of settings may end)
 --     probe, probe_until               the token of the one call that probes an open breaker, and when the probe expires
---     aside:<model>                    'until why number since': a model set aside, see leave.lua
---     tried:<model>, trying:<model>    until when one call tries a model set aside, and its token
---     answered:<model>                 '1' once it has answered
+--     aside:<model>                    'until why number since': a model that is set aside, see leave.lua
+--     tried:<model>, trying:<model>    when the trial of a model set aside expires, and the token of the call
+--     answered:<model>                 '1' once the model has answered
 --     hold, hold:<model>               when the pause that the endpoint asked for ends
 --     room:<model>, pace:<model>       learned limits: calls in flight, and time between two; absent: none known
 --     next:<model>                     when the next call may leave by that pace
---     usual                            how long a call usually takes
+--     usual                            usual duration of a call
 --     poll, poll:<model>               when the last call waiting for a slot asks again
 --     <clock>.next, .drift, .free      of the clocks `requests` and `tokens`, see below
 --   KEYS[2]  cogitate:endpoint:{<name>}:slots     zset  token of a call in flight, scored by when its slot is free again
 --   KEYS[3]  cogitate:endpoint:{<name>}:counters  hash
 -- ARGV  1 token  2 patience: until the call's deadline  3 pace: between two requests, 0 for no limit
---       4 what the call's tokens take, 0 for no limit  5 cap on calls in flight, 0 for none
+--       4 time that the call's tokens take, 0 for no limit  5 cap on calls in flight, 0 for none
 --       6 7 places in the queues for requests and tokens, '' for none  8 waited so far, 0 at the first request
 --       9 '1' at the first call of a process  10 model
 --       11 how far a request may run ahead of the pace, to make up for one that left late
 --       12 '1' if the call may wait for the probe of an endpoint that has answered before, '2' for that of a model too
 --       13 '1' if an attempt of the job has failed before
 --       14 '1' if it asks in a slow service tier: such a call does not probe
---   The slots of a model with learned limits are the key KEYS[2]:<model>; for the further keys see callers.lua.
+--   KEYS[2]:<model> holds the slots of a model with learned limits; for the further keys see callers.lua.
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
---      |  {'late', time, 'requests', 'slot' or 'time', '1' if only the limits of this model are in the way}
+--      |  {'late', time, 'requests', 'slot' or 'time', '1' if only this model's limits prevent the call}
 --      |  {'open', time until the next probe, why}
 --      |  {'aside', time until the next try, why}: only this model is set aside.
 --
--- Limits are enforced by the generic cell rate algorithm in its virtual-scheduling form (ITU-T I.371, annex A; ATM Forum
+-- The generic cell rate algorithm in its virtual-scheduling form enforces the limits (ITU-T I.371, annex A; ATM Forum
 -- TM 4.0, 4.4.2). Idle time earns no credit, since a server may enforce its limit over any period. A call that has to
--- wait takes a `place`: the next arrival time in a queue shared by all waiting calls. `drift` is how late (a thread woke
--- late) or early (a call used fewer tokens than it took) the queue is: a place is due at place + drift. `free` is when
--- the latest call sent has paid for itself, regardless of the queue.
+-- wait takes a `place`: the next arrival time in a queue that all waiting calls share. `drift` is how late (a thread
+-- woke late) or early (a call used fewer tokens than it reserved) the queue is: a place is due at place + drift. `free`
+-- is when the latest call sent has used up its share of the rate, regardless of the queue.
 
-local EARLY = 5000  -- a call that is early by less is admitted, and leaves at its time
+local EARLY = 5000  -- microseconds; a call that is early by less is admitted, and leaves on time
 local gate, slots, counters = unpack(KEYS)
 local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, ahead, may_wait, again,
   slow = unpack(ARGV)
@@ -59,7 +59,7 @@ local function refuse(answer, count)
   return answer
 end
 
--- Where the host waits for the job anyway, a call waits for the probe of what has answered before.
+-- If its patience allows, a call waits for the probe of an endpoint or model that has answered before.
 local function closed_until(what, instant, cause, known)
   local left = math.max(0, instant - now)
   if known and left + 2 * number(usual) < patience then
@@ -103,7 +103,7 @@ for _, clock in ipairs(clocks) do
   end
 end
 
--- Waiting calls retry one after the other, four for each call that may leave.
+-- Waiting calls ask again one after the other, four for each call that may leave.
 local function turn(name, apart)
   local poll = math.max(now, number(redis.call('HGET', gate, name))) + math.max(500, apart / 4)
   redis.call('HSET', gate, name, poll)
@@ -150,7 +150,7 @@ if wait > EARLY or waits_for == 'slot' then
   return {'wait', math.ceil(wait), places.requests, places.tokens}
 end
 
--- A further attempt that would most likely end in mid-call costs money and gives nothing.
+-- A further attempt that would most likely be cut off in the middle costs money for nothing.
 if again == '1' and number(usual) > patience then return refuse({'late', 0, 'time', '0'}, 'no_time') end
 
 for _, clock in ipairs(clocks) do

@@ -1,8 +1,8 @@
--- Stores a text among others of its type: each for a limited time, all within a byte limit. Drops the oldest first.
+-- Stores a text with others of its type: each for a limited time, all within a byte limit. Drops the oldest first.
 --   KEYS[1]  hash    field -> text
 --   KEYS[2]  zset    field, scored by the time of storing, in milliseconds of this server's clock
 --   KEYS[3]  string  bytes of all texts
---   KEYS[4]  string  if given, it must hold ARGV[5]: the script writes nothing for a run that is gone
+--   KEYS[4]  string  if given, it must hold ARGV[5]: the script writes nothing for a deleted run
 -- ARGV  1 field  2 text  3 bytes for all texts  4 lifetime of each in milliseconds  5 incarnation
 -- Answers 1 when it has stored the text.
 

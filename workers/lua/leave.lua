@@ -1,45 +1,46 @@
--- Calls report their end: the script frees slots, corrects clocks, counts failures, and opens or closes the breaker.
+-- Records the end of calls: frees slots, corrects clocks, counts failures, and opens or closes the breaker.
 --   KEYS  as in enter.lua; further fields of the gate:
 --     since                         when the breaker opened or closed
 --     streak                        consecutive failures of the endpoint
 --     latest                        one character for each of the latest calls: 1 failed, 0 did not
---     openings                      of the breaker, since it was last closed
+--     openings                      times that the breaker opened since it was last closed
 --     streak:<model>                consecutive failures of a model
---     refused:<model>               when it first refused a prompt since it last answered, and ' <digest>' of each prompt
---     aside:<model>                 'until why number since': it is set aside; one call tries it then, and doubles the pause
+--     refused:<model>               when it first refused a prompt since its last answer, and ' <digest>' of each
+--     aside:<model>                 'until why number since': it is set aside; then one call tries it, and a failure
+--                                   doubles the pause
 --     tried:<model>, trying:<model>, answered:<model>  see enter.lua
 --     refusing                      models set aside for refusals since the endpoint last answered
---     limiting                      "<time> <model>" of a 429 since the endpoint last answered, within longest_pause; no model
---                                   once a second one was limited
+--     limiting                      "<time> <model>" of a 429 since the endpoint last answered, within longest_pause;
+--                                   without the model once a second one was limited
 --     room:<model>, pace:<model>    learned limits, see below
---     good:<model>                  the room, or calls a microsecond, up to which they grow fast
---     cut:<model>                   when they were last cut
+--     good:<model>                  the room, or calls per microsecond, up to which the limits grow fast
+--     cut:<model>                   when the limits were last cut
 --     cuts:<model>                  cuts since the model last answered
 --     fastest                       the quickest answer so far
 --     requests.slack                time that slow answers may still add to the pace
 -- ARGV  1 token, '' for several calls at once  2 verdict: fine, silent, failing, limited, refused  3 failure, '' for none
---       4 calls  5 requests sent  6 tokens used  7 time that a call took  8 excess (or deficit) of the tokens' time
+--       4 calls  5 requests sent  6 tokens used  7 duration of a call  8 excess (or deficit) of the tokens' time
 --       9 Retry-After, -1 for none  10 pace  11 '1' at the first call of a process  12 model  13 '1' if it tried a model set aside
---       14 failures in a row that open  15 share of failures that opens  16 of how many calls  17 first pause
---       18 longest pause  19 how far a request may run ahead of the pace  20 of the tokens, estimated ones
---       21 of the tokens, reasoning  22 durations of the answered calls, comma-separated  23 digest of the prompt
+--       14 failures in a row that open the breaker  15 share of failures that does  16 among how many calls
+--       17 first pause  18 longest pause  19 how far a request may run ahead of the pace  20 estimated tokens among 6
+--       21 reasoning tokens among 6  22 durations of the answered calls, comma-separated  23 digest of the prompt
 --       24 when the call left  25 '1' if it asked in a slow service tier
---       26 service tiers that answered, "flex=2,default=1"  27 micro-dollars saved by them
---   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest such times
+--       26 service tiers that answered, "flex=2,default=1"  27 micro-dollars that they saved
+--   KEYS[4]  cogitate:endpoint:{<name>}:times  list of the latest durations
 --   KEYS[5]  cogitate:endpoint:{<name>}:changes  list of the latest changes: '<time> opened <failure>' | '<time> closed'
 --                                 | '<time> set_aside <failure> <model>' | '<time> asked_again <model>'
--- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time that it was open}
---      |  {'limited'}: the limit of a second model, with no answer in between, is the account's.
+-- Answers {''} | {'opened', why, pause} | {'aside', why, pause, '1' if it is the first time} | {'closed', time open}
+--      |  {'limited'}: a second model met a limit with no answer in between, so the limit is the account's.
 --
--- A refusal is a prompt's fault until DIFFERENT prompts of its model were refused and none was answered, for the time
--- that answers take; then the model is set aside. If another model is set aside too, and none has answered since, the
--- breaker opens. Failures in a row of one model among successes of others set that model aside; otherwise they open the
--- breaker.
+-- A refusal counts as the prompt's fault until the model has refused DIFFERENT prompts and answered none for the time
+-- that answers take; then the script sets the model aside. If it sets another model aside too, and none has answered
+-- since, the breaker opens. Failures in a row of one model among successes of others set that model aside; otherwise
+-- they open the breaker.
 --
--- Unconfigured limits are learned by additive increase and multiplicative decrease (Chiu and Jain, 1989): a
--- limited call cuts the calls in flight to three quarters, then to half; at one call a 429 cuts the pace, and a 503 doubles
--- the pause before the next. Answers let them grow, fast up to what worked before. Calls that left before a cut are no
--- further evidence.
+-- Additive increase and multiplicative decrease (Chiu and Jain, 1989) learns limits that are not configured: a limited
+-- call cuts the calls in flight to three quarters, then to half; at one call a 429 cuts the pace, and a 503 doubles the
+-- pause before the next. Answers let the limits grow, fast up to what worked before. Calls that left before a cut are
+-- no further evidence.
 
 local gate, slots, counters = unpack(KEYS)
 local token, verdict, failure, calls, requests, tokens, took, excess, retry_after, pace = unpack(ARGV, 1, 10)
@@ -52,7 +53,7 @@ local now = seconds * 1000000 + microseconds
 local function of_model(name) return name .. ':' .. model end
 
 local DIFFERENT = 3
-local UNKNOWN = 5000000  -- time for an answer if none came yet
+local UNKNOWN = 5000000  -- microseconds for an answer if none has come yet
 local state, since, probe, in_row, latest, openings_before, usual, fastest, known_why, refusing, model_streak, set_aside,
   room, cut, refused, answered, limiting, trying = unpack(redis.call('HMGET', gate, 'state', 'since', 'probe', 'streak', 'latest', 'openings',
     'usual', 'fastest', 'why', 'refusing', of_model('streak'), of_model('aside'), of_model('room'), of_model('cut'),
@@ -98,9 +99,9 @@ if verdict == 'fine' and failure == '' and ARGV[25] ~= '1' then
   redis.call('HSET', gate, 'fastest', fastest)
   if not answered then redis.call('HSET', gate, of_model('answered'), 1) end
   if pace > 0 and token ~= '' then
-    -- A request with a slow answer may have left or been counted late, and the next ones must not follow too closely.
-    -- Since a slow model looks the same, this costs at most 2% of the rate; but the first call of a process is certainly
-    -- late, since it opens a connection.
+    -- A request with a slow answer may have left late or been counted late, so the next must not follow too closely. A
+    -- slow model looks the same, so this costs at most 2% of the rate. The first call of a process is certainly late,
+    -- since it opens a connection.
     local first = fresh == '1'
     local slack = tonumber(redis.call('HGET', gate, 'requests.slack') or pace / 2)
     local late = math.max(0, took - (first and 0 or fastest) - ahead)
@@ -110,7 +111,7 @@ if verdict == 'fine' and failure == '' and ARGV[25] ~= '1' then
     redis.call('HINCRBYFLOAT', gate, 'requests.drift', extra)
   end
 elseif failure == 'timeout' and usual and took < 2 * usual then
-  verdict = 'silent'  -- it had too little time to be evidence about the endpoint
+  verdict = 'silent'  -- the call had too little time to be evidence about the endpoint
 end
 
 if tonumber(retry_after) >= 0 then
@@ -129,7 +130,7 @@ local function learn_limit()
     elseif math.min(room, in_flight) >= 2 then
       room = math.max(1, math.floor(math.min(room, in_flight) * (again and 0.5 or 0.75)))
       if not again then good = room end
-    elseif failure == 'overloaded' then  -- no rate is too high for it: it is tried after growing pauses
+    elseif failure == 'overloaded' then  -- no rate helps: try again after growing pauses
       room, pause = 1, math.min(pause * 2 ^ math.min(cut_before, 30), longest_pause)
     else
       if learned > 0 and not again then good = 1 / learned end
@@ -141,10 +142,10 @@ local function learn_limit()
   elseif learned > 0 then
     local rate = 1 / learned
     good = tonumber(good)
-    if not good or good >= 1 then good = 2 * rate end  -- a room, learned before the pace
+    if not good or good >= 1 then good = 2 * rate end  -- 1 or more is a room, learned before the pace
     rate = rate < good / 2 and rate * 2 or rate + good / 32
     learned = 1 / rate
-    if usual and learned < usual / 2 then learned = 0 end  -- it limits nothing any more
+    if usual and learned < usual / 2 then learned = 0 end  -- it no longer limits anything
     if learned == 0 then good = nil end
     redis.call('HSET', gate, of_model('cuts'), 0)
   else
@@ -162,7 +163,7 @@ local function note(...)
   redis.call('LTRIM', KEYS[5], -most_changes, -1)
 end
 
-local early = cut and left < tonumber(cut)  -- it left before the limit was learned
+local early = cut and left < tonumber(cut)  -- the call left before the limit was learned
 if verdict == 'limited' and not early then
   learn_limit()
 elseif verdict == 'limited' then
@@ -196,7 +197,7 @@ local function open(openings)
   answer = {'opened', why, math.ceil(pause)}
 end
 
-if tried_aside == '1' and (not trying or trying == token) then  -- otherwise another tries it now
+if tried_aside == '1' and (not trying or trying == token) then  -- otherwise another call tries it now
   redis.call('HDEL', gate, of_model('tried'), of_model('trying'))
 end
 local bad = verdict == 'failing' or verdict == 'limited' or verdict == 'refused'
@@ -217,7 +218,7 @@ end
 if state == 'open' then
   if token ~= '' and probe == token then  -- the probe decides; calls from before the opening no longer count
     if failure == 'no_time' then
-      redis.call('HSET', gate, 'probe', '')  -- it asked nothing: the next call probes
+      redis.call('HSET', gate, 'probe', '')  -- it sent nothing: the next call probes
     elseif bad or (verdict == 'silent' and failure ~= 'rate_limited') then
       open(tonumber(openings_before))
     else
@@ -233,7 +234,7 @@ elseif verdict == 'refused' then
     refused, different = refused .. ' ' .. prompt, different + 1
     redis.call('HSET', gate, of_model('refused'), refused)
   end
-  -- Refusals come faster than answers: calls that left with the first of them must have had the time to be answered.
+  -- Refusals arrive faster than answers: calls that left with the first of them must have had time for an answer.
   local waited = now - tonumber(string.match(refused, '^%d+')) >= (usual and 2 * usual or UNKNOWN)
   if tried_aside == '1' or (different >= DIFFERENT and waited and not set_aside) then
     if put_aside() and redis.call('HINCRBY', gate, 'refusing', 1) > 1 then open(0) end

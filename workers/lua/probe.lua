@@ -1,10 +1,11 @@
--- Probes an endpoint whose breaker is open, without asking a model: one worker at a time over all runs.
+-- Coordinates the probe of an endpoint whose breaker is open, without a call to a model: one worker at a time, over all
+-- runs.
 --   KEYS  as in enter.lua, leave.lua and callers.lua
 -- ARGV  1 'begin'  2 token  3 patience: until the probe expires  4 pace: between two requests, 0 for no limit
---       5 '1' if this worker waited for another probe, whose failure counts for it too
+--       5 '1' if this worker waited for another probe, whose failure counts as its own
 --   Answers {'go'} | {'done'}: nothing to probe | {'busy', time until the other probe may have ended} | {'paced', time}.
 -- ARGV  1 'end'  2 token  3 verdict, as in leave.lua  4 failure, '' for none  5 failures in a row that open
---   Answers {'closed', time that it was open} | {'tries'}: the next call probes | {'open', why} | {'overtaken'}.
+--   Answers {'closed', time open} | {'tries'}: the next call probes | {'open', why} | {'overtaken'}.
 local gate = unpack(KEYS)
 local verb, token = unpack(ARGV, 1, 2)
 local seconds, microseconds = unpack(redis.call('TIME'))
@@ -34,12 +35,12 @@ if verdict ~= 'fine' then
   redis.call('HSET', gate, 'probe', '', 'why', why)
   return {'open', why}
 end
-if why == 'quota_exhausted' then  -- only a call shows whether the account has quota again
+if why == 'quota_exhausted' then  -- only a call can show whether the account has quota again
   redis.call('HSET', gate, 'probe', '', 'probe_at', now)
   return {'tries'}
 end
--- The server answers; calls will show whether its models do: the first failed call opens the breaker again.
+-- The server answers; calls will show whether its models do. The first failed call opens the breaker again.
 redis.call('HSET', gate, 'state', '', 'since', now, 'why', '', 'probe', '', 'openings', 0, 'latest', '',
   'streak', tonumber(streak) - 1)
-redis.call('RPUSH', KEYS[5], string.format('%.0f closed', now))  -- shortened by leave.lua
+redis.call('RPUSH', KEYS[5], string.format('%.0f closed', now))  -- leave.lua trims the list
 return {'closed', now - number(since)}

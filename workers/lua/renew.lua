@@ -1,10 +1,10 @@
--- A caller reports. If its slots were released while it did not, its calls in flight take them back, and no other call is
--- admitted until there is room again.
+-- Records a caller's report. If others released its slots while it was silent, its calls in flight take them back, and
+-- the gate admits no other call until there is room again.
 --   KEYS  as in enter.lua and callers.lua
 -- ARGV  1 'heard'  2 caller  3 cap on calls in flight, 0 for none  4… token, when its slot is free again, model, …
---   Answers the tokens that hold again.
--- ARGV  1 'left'   2… tokens that held again although their calls have ended
--- ARGV  1 'gone'   2 caller, which ends and releases what it holds
+--   Answers the tokens that took their slots back.
+-- ARGV  1 'left'   2… tokens to release, since their calls have ended
+-- ARGV  1 'gone'   2 caller that ends; the next script releases what it holds
 local verb, caller, cap = unpack(ARGV, 1, 3)
 if verb == 'left' then
   for i = 2, #ARGV do free_call(ARGV[i]) end

@@ -1,15 +1,15 @@
--- Takes hints from the queues of a worker, those of runs in turn, and returns them as {queue, hint, queue, hint, …}; none
--- if no hint is waiting. One ticket is already drawn, or none and one hint is to be taken with a ticket of any queue; each
+-- Takes hints from a worker's queues, from the runs in turn. Returns {queue, hint, queue, hint, …}; empty if no hint
+-- waits. The caller has drawn one ticket, or none (then the script takes one hint with a ticket of any queue); each
 -- further hint takes another ticket.
--- KEYS: the tickets of the queue that the drawn one came from. Beside any queue's tickets lie ":runs", the runs that wait
--- there, scored by a turn that has come no later than theirs, and ":of:<share>/<run>", their hints. Beside the queues lie,
--- of all of them together, ".turns<lane>:runs", each run's next turn while that is ahead, and ".turns<lane>:turn", the
--- present turn.
--- ARGV: the most hints to take, 0 for one if no ticket is drawn yet, the lane that ends a key of tickets, seconds to keep the turns, the queue of KEYS[1], the
--- worker's other queues.
+--   KEYS[1]  the tickets of the queue that the drawn ticket came from. The key of a queue's tickets prefixes two kinds
+--            of keys: ":runs", the waiting runs, scored by a lower bound of their turn, and ":of:<share>/<run>", a
+--            run's hints. All queues share ".turns<lane>:runs", each run's next turn if it lies in the future, and
+--            ".turns<lane>:turn", the present turn.
+-- ARGV  1 the most hints to take; 0 for one hint without a drawn ticket  2 the lane, which ends a key of tickets
+--       3 seconds to keep the turns  4 the queue of KEYS[1]  5… the worker's other queues
 --
--- This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the run with the least turn is next, and a job
--- moves its run's turn on by one share, whatever the job's kind.
+-- This is start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the run with the lowest turn is next, and a
+-- job advances its run's turn by the inverse of the run's share, whatever the job's kind.
 local most, lane, kept = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local prefix = KEYS[1]:sub(1, #KEYS[1] - #ARGV[4] - #lane)
 local turns, clock = prefix .. '.turns' .. lane .. ':runs', prefix .. '.turns' .. lane .. ':turn'
@@ -26,7 +26,7 @@ local function head_of(queue)
     local turn = tonumber(redis.call('ZSCORE', turns, run) or '0')
     if redis.call('LLEN', queue .. ':of:' .. run) == 0 then
       redis.call('ZREM', queue .. ':runs', run)
-    elseif turn > tonumber(known) then  -- jobs of other kinds have moved it on
+    elseif turn > tonumber(known) then  -- jobs of other kinds have advanced it
       redis.call('ZADD', queue .. ':runs', exactly(turn), run)
     else
       return {run, turn}
@@ -34,7 +34,7 @@ local function head_of(queue)
   end
 end
 
--- Returns the queue with the run that is next. A run that joins starts at the present turn, without a claim to earlier ones.
+-- Returns the queue of the next run. A run that joins starts at the present turn, without a claim to earlier ones.
 local function next_queue()
   local found, least
   for q, queue in ipairs(queues) do
@@ -67,7 +67,7 @@ end
 
 local hints = {}
 local q = next_queue()
-if q and q ~= drawn then  -- the drawn ticket goes back, for one of the queue that is served in its place
+if q and q ~= drawn then  -- exchange the drawn ticket for one of the queue that the script serves instead
   local ticket = redis.call('RPOP', queues[q])
   if ticket then redis.call('RPUSH', queues[drawn], ticket) end
 end
@@ -77,12 +77,12 @@ while q do
   q = next_queue()
   if #hints >= 2 * most or not q or not redis.call('RPOP', queues[q]) then break end
 end
--- A worker that died between a ticket and its hint leaves one more hint than there are tickets.
+-- A worker that died between a ticket and its hint leaves one hint without a ticket.
 if hints[1] and heads[drawn] and redis.call('LLEN', queues[drawn]) == 0 then
   hints[#hints + 1] = ARGV[3 + drawn]
   hints[#hints + 1] = take(drawn)
 end
-if not next_queue() then  -- no run waits, so the next ones begin as equals
+if not next_queue() then  -- no run waits, so the next ones start as equals
   present = tonumber(redis.call('ZRANGE', turns, -1, -1, 'WITHSCORES')[2] or present)
   redis.call('ZREMRANGEBYSCORE', turns, '-inf', exactly(present))
 end

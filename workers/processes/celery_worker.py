@@ -1,8 +1,8 @@
-"""Celery's `worker` command without the rest of Celery's command line, whose shell and plug-ins a worker does not use.
+"""Runs Celery's `worker` command without the rest of Celery's command line, whose shell and plug-ins workers never use.
 
 `python -m cogitate.workers.processes.celery_worker worker …` takes the options of `celery -A cogitate worker …` and
-starts sooner: Celery's own command first loads every other command, Flower's included. It refuses `--detach`, with
-which Celery starts another process, without this app, and the supervisor would start one after the other.
+starts sooner: Celery's own command first loads every other command, including Flower's. It refuses `--detach`: Celery
+would start another process without this app, and the supervisor would start one worker after another.
 """
 
 from __future__ import annotations

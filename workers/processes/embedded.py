@@ -1,10 +1,10 @@
-"""The embedded Valkey: a private server in a run's data folder, for when no `COGITATE_REDIS_URL` is given.
+"""The embedded Valkey: a private server in a run's data folder, used if no `COGITATE_REDIS_URL` is set.
 
-It listens on a unix socket only, writes every change to disk before it answers, and is stopped by the last process
-that uses the folder. If that process is killed (SIGKILL), a guard stops the server
-(`cogitate.workers.processes.server_guard`), unless the next start adopts it before.
+It listens on a unix socket only and writes every change to disk before it answers. The last process that uses the
+folder stops it. If that process is killed (SIGKILL), a guard stops the server
+(`cogitate.workers.processes.server_guard`), unless another start adopts it first.
 
-Limits: POSIX only, and one machine: the folder must not be on a network file system, since its locks are the kernel's.
+Limits: POSIX only, and one machine. The folder must not be on a network file system, since the kernel holds its locks.
 """
 
 from __future__ import annotations
@@ -40,29 +40,28 @@ from cogitate.workers.processes import server_guard
 from cogitate.workers.processes.logs import log_tail
 
 LOG_FILE = "server.log"
-LOCK_FILE = "server.lock"  # held while a server is being started or stopped
-USERS_FILE = "server.users"  # shared by the processes that use the server, exclusive for the one that stops it
+LOCK_FILE = "server.lock"  # held by the process that starts or stops the server
+USERS_FILE = "server.users"  # a shared lock for the server's users, an exclusive one for the process that stops it
 SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # for a socket if TMPDIR's path is too long
 MAX_SOCKET_PATH = 100  # bytes; the kernels' limits are 108 (Linux) and 104 (macOS), including the final null
 PLAIN_PATH = re.compile(r"[\w./-]+", re.ASCII)  # needs no quoting in a URL or in the server's configuration
-START_TIMEOUT = 60.0  # seconds until a server that is not loading must answer
+START_TIMEOUT = 60.0  # seconds within which a server that is not loading must answer
 STOP_TIMEOUT = 30.0  # seconds for the last write to reach the disk
 COMPACT = "1024"  # entries up to which hashes and sorted sets stay compact: archive ticks take a tenth of the memory
-OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, and leave no gap
+OWN_PAGES = "4096"  # bytes; larger blocks return to the system as soon as they are freed, which avoids fragmentation
 LARGE_NODES = "-5"  # list nodes of up to 64 KiB, each on separate pages: the journal is the largest list
 NO_LOG = "it logged nothing, as on a full disk"
-PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be this busy
+PING_TIMEOUT = 10.0  # seconds; a server on a slow disk may be busy for this long
 
 log = structlog.get_logger()
 
-_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; a guard that exits leaves no server behind
-_children: dict[
-    Path, subprocess.Popen[bytes]
-] = {}  # servers this process started, by folder; the stopping process reaps them
+_guards: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; a guard exits only when its server is gone
+#: Servers that this process started, by folder; the process that stops them reaps them.
+_children: dict[Path, subprocess.Popen[bytes]] = {}
 
 
 class EmbeddedServerError(ConfigurationError):
-    """The embedded Valkey cannot be started; the message says why. Remove the cause, or set `redis_url` to a server."""
+    """The embedded Valkey cannot start; the message says why. Remove the cause, or set `redis_url` to a server."""
 
 
 class EmbeddedServer:
@@ -127,7 +126,7 @@ class EmbeddedServer:
     def stop(self) -> None:
         """Stop the server unless another process still uses it. Returns when its data is on disk.
 
-        If the server does not answer, its guard stops it later: what it acknowledged is on disk already.
+        If the server does not answer, its guard stops it later: every acknowledged write is on disk already.
         """
         if self._users is None:
             return
@@ -145,7 +144,7 @@ class EmbeddedServer:
         log.debug("server.stopped" if last else "server.left", pid=self.pid)
 
     def revive(self) -> None:
-        """Restart the server, unless it is alive or another of its users was faster.
+        """Restart the server, unless it is alive or another user has restarted it already.
 
         Raises:
             EmbeddedServerError: if the server exits or hangs while starting.
@@ -181,8 +180,8 @@ class EmbeddedServer:
             raise EmbeddedServerError(f"cannot make the data folder {self.data_dir}: {error.strerror}") from error
         if self.socket.parent == self.data_dir:
             return
-        found = self.socket.parent.lstat()  # another user may have predicted and created it
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        folder = self.socket.parent.lstat()  # another user may have predicted the name and created the folder
+        if not stat.S_ISDIR(folder.st_mode) or folder.st_uid != os.getuid() or folder.st_mode & 0o077:
             raise EmbeddedServerError(
                 f"{self.socket.parent} is not a private folder of this user; remove it, or use a shorter --data-dir"
             )
@@ -202,7 +201,7 @@ class EmbeddedServer:
                 return "loading"
             except RedisTimeoutError:
                 return "silent"
-            except ResponseError:  # a server that cannot write to disk refuses even this
+            except ResponseError:  # a server that cannot write to disk refuses even PING
                 return "ready"
             except (RedisError, OSError):
                 return "absent"
@@ -237,14 +236,14 @@ class EmbeddedServer:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C goes to the host only, which stops the server last
-                restore_signals=False,  # the server logs a file-size limit as an error instead of dying silently
+                start_new_session=True,  # only the host receives Ctrl-C; it stops the server last
+                restore_signals=False,  # so the server logs a file-size limit as an error instead of dying silently
                 umask=0o077,
                 env=os.environ | {"MALLOC_MMAP_THRESHOLD_": OWN_PAGES},
             )
         with contextlib.ExitStack() as undo:
             undo.callback(process.wait)
-            undo.callback(process.kill)  # first
+            undo.callback(process.kill)  # runs first
             self._await_answer(process, log_start=start)
             self._guard()
             undo.pop_all()
@@ -276,7 +275,7 @@ class EmbeddedServer:
             named = (*handed, self.data_dir / SERVER_FILE, self.socket)
             _guards[self.data_dir] = subprocess.Popen(
                 [sys.executable, "-I", "-S", server_guard.__file__, *map(str, named)],
-                stdin=subprocess.PIPE,  # closes with this process and its forks without exec
+                stdin=subprocess.PIPE,  # closes when this process and its forks without exec have exited
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=handed,
@@ -301,7 +300,7 @@ class EmbeddedServer:
                     f"the embedded server in {self.data_dir} did not answer within {START_TIMEOUT:.0f} seconds; "
                     f"see {LOG_FILE} there"
                 )
-            time.sleep(0.01)  # between two tries: the server does not announce that it is up
+            time.sleep(0.01)  # a poll: the server does not announce that it is up
 
     def _read_pid(self) -> int:
         with self.client() as client:
@@ -330,7 +329,7 @@ class EmbeddedServer:
             client.shutdown()  # the server closes the connection once everything is on disk
         deadline = time.monotonic() + STOP_TIMEOUT
         while self.alive() and time.monotonic() < deadline:
-            time.sleep(0.005)  # between two looks: it may be the child of another process
+            time.sleep(0.005)  # a poll: the server may be another process's child
         if self.alive():
             log.error("server.unstoppable", pid=self.pid, data_dir=str(self.data_dir))
             return
@@ -348,7 +347,7 @@ class EmbeddedServer:
         child = _children.get(self.data_dir)
         if child is not None and child.poll() is None:
             return True
-        # Another process may have started one. An operator may disconnect a client of a live server: ask again.
+        # Another process may have started it. Ask twice, since an operator may disconnect a client of a live server.
         return self._state() != "absent" or self._state() != "absent"
 
 
@@ -377,10 +376,10 @@ def server_binary() -> Path:
 def _socket_path(data_dir: Path) -> Path:
     """Return the socket in the folder, or one derived from the folder's name if that path is too long or needs quoting.
 
-    It is never random: a later host must find a server whose host was killed before it recorded the address.
+    It is never random: a later host must find the server of a host that was killed before it recorded the address.
 
     Raises:
-        EmbeddedServerError: if no temporary folder has a path that is short enough.
+        EmbeddedServerError: if no temporary folder has a short enough path.
     """
     path = data_dir / "server.sock"
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH and PLAIN_PATH.fullmatch(str(path)):

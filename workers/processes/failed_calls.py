@@ -1,7 +1,7 @@
-"""Endpoints at which the calls of this process fail while those of other workers are answered.
+"""Finds endpoints that answer other workers but fail this process's calls.
 
-Such a process has a wrong URL or key, or no way to the endpoint. Its heartbeat says so: the endpoint's breaker, which
-all workers share, only says that calls fail.
+Such a process has a wrong URL or key, or no route to the endpoint. Its heartbeat reports it: the endpoint's breaker,
+which all workers share, only shows that calls fail.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import msgspec
 
 from cogitate.scheduler.ledger.worker_signs import FailedCalls
 
-FEW = 3  # the fewest failures in a row that are told
+FEW = 3  # the fewest failures in a row that the heartbeat reports
 
 
 class _InTurn(msgspec.Struct):
     failures: int
     why: str
-    answered: int  # calls of all workers that had been answered at the first of these failures
-    others: bool = False  # whether calls of others were answered since
+    answered: int  # calls of all workers that the endpoint had answered at the first of these failures
+    others: bool = False  # whether it has answered calls of other workers since
 
 
 class CallsInTurn:
-    """The latest calls of one process. Thread-safe."""
+    """One process's failures in a row at each endpoint. Thread-safe."""
 
     def __init__(self) -> None:
         self._failing: dict[str, _InTurn] = {}
@@ -39,23 +39,23 @@ class CallsInTurn:
         """
         count = answered()
         with self._lock:
-            found = self._failing.setdefault(endpoint, _InTurn(0, why, count))
-            found.failures, found.why = found.failures + 1, why
-            found.others |= count > found.answered
+            series = self._failing.setdefault(endpoint, _InTurn(0, why, count))
+            series.failures, series.why = series.failures + 1, why
+            series.others |= count > series.answered
 
     def answered(self, endpoint: str) -> None:
-        """Forget an endpoint's failures: it has answered."""
+        """Forget the failures of an endpoint that has answered."""
         if endpoint in self._failing:
             with self._lock:
                 self._failing.pop(endpoint, None)
 
     def told(self) -> Mapping[str, FailedCalls]:
-        """Return, by endpoint, the failures in a row between which calls of other workers were answered."""
+        """Return, by endpoint, the failures in a row during which the endpoint answered other workers."""
         with self._lock:
             return {
-                name: FailedCalls(failures=one.failures, why=one.why)
-                for name, one in sorted(self._failing.items())
-                if one.others and one.failures >= FEW
+                name: FailedCalls(failures=series.failures, why=series.why)
+                for name, series in sorted(self._failing.items())
+                if series.others and series.failures >= FEW
             }
 
 

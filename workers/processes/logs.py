@@ -1,8 +1,8 @@
-"""Logs of processes: their formats by the setting `log`, and their last lines with keys and passwords redacted.
+"""Formats logs as the setting `log` says, and reads a log's last lines with keys and passwords redacted.
 
-Lines are for people, or one JSON object per event for log collectors. Foreign names and messages are escaped in lines
-for people, so they cannot control the terminal. A JSON object has the time with date and zone; one about a job also has
-the run, tick and attempt beside its id. With telemetry, events have the ids of their trace.
+A log has lines for people, or one JSON object per event for log collectors. Lines for people escape foreign names and
+messages, so that these cannot control the terminal. A JSON object has the time with date and zone; one about a job also
+has the run, tick and attempt beside the job's id. With telemetry, events have the ids of their trace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cogitate.scheduler.config.urls import secrets_of
 from cogitate.tasks.job import split_job_id
 from cogitate.workers.telemetry.exporting import add_trace_ids
 
-READ = 20_000  # bytes at the end of a log that are read
+READ = 20_000  # the most bytes to read from the end of a log
 SHORTEST = 4  # characters; a shorter text is not treated as a secret, since it may be part of any word
 _SEVERAL_LINES = ("exception", "stack")
 
@@ -67,7 +67,7 @@ def _escape_record(record: logging.LogRecord) -> bool:
 
 
 def placed(logger: object, method: str, event: EventDict) -> EventDict:
-    """Return the event with the run and tick of the job that it names, and with the job's id instead of its key."""
+    """Add the run and tick of the job that an event names, and replace the job's key by its id."""
     named, run = event.get("job"), event.get("run")
     if isinstance(named, str):
         for job in (named, f"{run}/{named}") if run else (named,):
@@ -94,7 +94,7 @@ def json_processors() -> list[Processor]:
 
 
 def format_foreign(logger: logging.Logger) -> None:
-    """Make the handlers of a standard-library logger, such as Celery's, write the same format."""
+    """Make the handlers of a standard-library logger, such as Celery's, write the same JSON."""
     *before, render = json_processors()
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=before, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render]
@@ -104,7 +104,7 @@ def format_foreign(logger: logging.Logger) -> None:
 
 
 def log_tail(path: Path, start: int, count: int = 3) -> str:
-    """Return the last lines that a process logged after `start` bytes, as one line."""
+    """Return the last `count` lines that a process logged after `start` bytes, joined to one line."""
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(start, end - READ))
@@ -121,7 +121,7 @@ def redact_secrets(text: str, settings: Settings) -> str:
 
 
 def secrets_in(settings: Settings) -> Iterator[str]:
-    """Yield each key, token and password of these settings, and the keys of the environment that they name."""
+    """Yield each key, token and password in these settings and in the environment variables that they name."""
     if settings.gateway_token is not None:
         yield settings.gateway_token.get_secret_value()
     servers = (settings.redis_url, *settings.redis_urls, settings.broker_url)

@@ -1,8 +1,9 @@
-"""The check that workers are ready before a host relies on them.
+"""Checks that workers are ready before a host relies on them.
 
 A worker process takes a second or more to start; a paced host would lose the jobs that it requests in the meantime. So
-the host publishes trial hints before its first tick and waits a few seconds at most until one is answered. The same
-hints show which kinds no worker takes, and make a worker probe the endpoints that an earlier run found unreachable.
+the host publishes trial hints before its first tick and waits a few seconds at most until a worker answers one. The
+same hints show which kinds no worker takes, and make a worker probe the endpoints that an earlier run found
+unreachable.
 
 The host only logs its findings; no decision depends on them.
 """
@@ -29,22 +30,22 @@ from cogitate.workers.processes.supervisor import WorkerPool
 OWN = 15.0  # seconds to wait for workers that the host has just started, even on a busy machine
 SLOW = 3.0  # seconds after which the host logs that it is waiting
 OTHERS = 1.0  # seconds to wait for workers that should be running already
-ALL = 1.0  # seconds after the first answer for all workers to report their schema
-TRIED = 6.0  # further seconds for probing endpoints
+ALL = 1.0  # seconds after the first answer within which all workers report their schema
+TRIED = 6.0  # further seconds for probes of endpoints
 EVERY = 0.02  # seconds between two checks before the first tick
-NAMED = 5  # most workers named in one warning
+NAMED = 5  # the most workers that one warning names
 RARELY = 0.5  # seconds between two checks while the host waits for results
 
 log = structlog.get_logger()
 
 
 class Readiness:
-    """The readiness of a host's workers, and through them of the endpoints that its run asks.
+    """The readiness of a host's workers, and of the endpoints that they reach for its run.
 
     Args:
         kinds: the kinds that its workers must know.
         endpoints: the endpoints whose breaker is open.
-        pool: the host's own workers; None: an operator starts them.
+        pool: the host's own workers; None: an operator starts workers.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Readiness:
         self._hints = trial_hints(ledger.run, kinds)
         self._tries = endpoint_hints(ledger.run, kinds[0], endpoints)
         self._answered: set[JobKey] = set()
-        self._asked = self._looked = self._first = 0.0  # when
+        self._asked = self._looked = self._first = 0.0  # when the host asked, last looked, and saw the first answer
         self.unreachable: set[tuple[str, str]] = set()  # endpoints that did not answer before the first tick, and why
         self._told = self._slow = self._probed = False
 
@@ -82,11 +83,11 @@ class Readiness:
         self._asked = self._looked = self._clock()
 
     def wait(self, stopping: Callable[[], bool], *, for_workers: bool) -> None:
-        """Wait until a worker has answered and the doubtful endpoints were probed; log once what is missing.
+        """Wait until a worker has answered and has probed the doubtful endpoints; log once what is missing.
 
         Args:
             stopping: returns whether the host must stop waiting.
-            for_workers: False: wait for endpoints only.
+            for_workers: whether to wait for workers too, not only for endpoints.
 
         Raises:
             ConfigurationError: if a worker of this host cannot start; the message has its log.
@@ -101,7 +102,7 @@ class Readiness:
             if not self._probed and self._tried():
                 self._probed = True
                 with contextlib.suppress(RedisError):  # Redis is down: the host itself reports that
-                    self._say_unreachable()
+                    self._warn_of_unreachable()
             if over():
                 return
             if not (self._slow or self._answered) and self._clock() - self._asked >= SLOW:
@@ -111,7 +112,7 @@ class Readiness:
             time.sleep(EVERY)  # workers give no other signal
 
     def workers_left(self) -> bool:
-        """Return whether there are workers to wait for, as the result collector requires; log once what is missing.
+        """Return whether the result collector may wait for workers; log once what is missing.
 
         Raises:
             ConfigurationError: if a worker of this host cannot start; the message has its log.
@@ -126,7 +127,7 @@ class Readiness:
             raise ConfigurationError(f"a worker cannot start: {self._pool.cannot_start}")
 
     def _tried(self) -> bool:
-        """Return whether every doubtful endpoint was probed or the time for it is over."""
+        """Return whether a worker has probed every doubtful endpoint, or the time for it is over."""
         limit = self._limit + (TRIED if self._answered else 0.0)
         return self._answered.issuperset(hint.key for hint in self._tries) or self._clock() - self._asked >= limit
 
@@ -134,17 +135,17 @@ class Readiness:
         told = self._told
         self._look_for_answers()
         if self._told and not told:
-            self._say_older()
+            self._warn_of_older()
 
-    def _say_older(self) -> None:
-        """Warn that all workers are of an older version, which does not take this run's jobs."""
+    def _warn_of_older(self) -> None:
+        """Warn if all workers run an older version, which does not take this run's jobs."""
         with contextlib.suppress(RedisError):
-            seen = workers_seen(self._ledger.client)
-            if seen.alive and seen.older == seen.alive:
+            workers = workers_seen(self._ledger.client)
+            if workers.alive and workers.older == workers.alive:
                 log.warning(
                     "workers.older_version",
                     run=self._ledger.run,
-                    workers=seen.older[:NAMED],
+                    workers=workers.older[:NAMED],
                     then="they do not take its jobs, which will be late and done by heuristic",
                     check=f"install cogitate {version('cogitate')} where they run, and restart them",
                 )
@@ -186,15 +187,15 @@ class Readiness:
             return []
         return [kind for kind in kinds if kind not in taken]
 
-    def _say_unreachable(self) -> None:
-        for one in endpoint_vitals(self._ledger.client) if self._endpoints else ():
-            if one.endpoint in self._endpoints and one.breaker == "open":
-                self.unreachable.add((one.endpoint, one.why))
+    def _warn_of_unreachable(self) -> None:
+        for vitals in endpoint_vitals(self._ledger.client) if self._endpoints else ():
+            if vitals.endpoint in self._endpoints and vitals.breaker == "open":
+                self.unreachable.add((vitals.endpoint, vitals.why))
                 log.warning(
                     "endpoint.unreachable",
                     run=self._ledger.run,
-                    endpoint=one.endpoint,
-                    why=one.why,
-                    seconds=one.changed,
+                    endpoint=vitals.endpoint,
+                    why=vitals.why,
+                    seconds=vitals.changed,
                     then="jobs are done by heuristic until it answers; it is retried after pauses",
                 )

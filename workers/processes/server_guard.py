@@ -1,9 +1,9 @@
-"""A process that stops a folder's embedded server when it has no users left, even if the last one was killed.
+"""A process that stops a folder's embedded server once it has no users left, even if the last one was killed.
 
 It runs without the product: `python -I -S server_guard.py`, with a pipe as its standard input. The process that started
-the server, and its forks without exec, hold the other end. When all of them have exited, for whatever reason, the guard
-checks whether other processes use the server: they hold a lock, which the kernel releases when they die. If none does,
-the guard lets workers report their jobs in flight, and shuts the server down.
+the server, and its forks without exec, hold the other end. Once all of them have exited, for whatever reason, the guard
+checks whether other processes use the server: users hold a lock, which the kernel releases when they die. If there are
+none, the guard lets workers report their jobs in flight and then shuts the server down.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 
 LOOK_EVERY = 0.25  # seconds
-AGAIN_AFTER = 2.0  # seconds after a refused shutdown; each one writes a line to the server's log
+AGAIN_AFTER = 2.0  # seconds after a refused shutdown; each refusal adds a line to the server's log
 SHUT_DOWN_WITHIN = 30.0  # seconds for the last write to reach the disk
 PATIENCE = 300.0  # seconds for clients to leave; a worker without a host exits within its job's deadline
-SILENT, GONE = 0, -1  # returned instead of a number of clients
+SILENT, GONE = 0, -1  # results of `_clients` in place of a number
 CLIENTS = re.compile(rb"connected_clients:(\d+)\r\n")
 
 
@@ -31,8 +31,8 @@ def main(lock: int, users: int, connection: int, record: str, address: str) -> N
     The first three arguments are open descriptors, because a killed host's folder may be deleted at any moment.
 
     Args:
-        lock: the file that is locked while the server is started or stopped.
-        users: the file that every user of the server has locked.
+        lock: the file that a process locks while it starts or stops the server.
+        users: the file that every user of the server locks.
         connection: the connection to the server.
         record: the file with the server's address.
         address: the server's socket.
@@ -63,7 +63,7 @@ def main(lock: int, users: int, connection: int, record: str, address: str) -> N
                 server.close()
                 server, pause = None, AGAIN_AFTER
         fcntl.flock(lock, fcntl.LOCK_UN)
-        time.sleep(pause)  # between two looks: Redis does not announce that a client left
+        time.sleep(pause)  # a poll: Redis does not announce that a client has left
 
 
 def _locked(users: int) -> bool:
@@ -78,22 +78,22 @@ def _locked(users: int) -> bool:
 
 def _connected(address: str) -> socket.socket | None:
     """Return a connection to the server, or None if it is gone."""
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        found.connect(address)
+        server.connect(address)
     except OSError:
-        found.close()
+        server.close()
         return None
-    return found
+    return server
 
 
 def _clients(server: socket.socket) -> int:
-    """Return the number of clients, this one included; `SILENT` without an answer, `GONE` without a server."""
+    """Return the number of clients, including this one; `SILENT` without an answer, `GONE` without a server."""
     server.settimeout(LOOK_EVERY)
     buffer = b""
     try:
         server.sendall(b"INFO clients\r\n")
-        while not (found := CLIENTS.search(buffer)):
+        while not (count := CLIENTS.search(buffer)):
             received = server.recv(4096)
             if not received:
                 return GONE
@@ -102,13 +102,13 @@ def _clients(server: socket.socket) -> int:
         return SILENT
     except OSError:
         return GONE
-    return int(found[1])
+    return int(count[1])
 
 
 def _shut_down(server: socket.socket) -> bool:
-    """Shut the server down; return whether it closed the connection, which it does once everything is on disk.
+    """Shut the server down; return whether it closed the connection, as it does once everything is on disk.
 
-    A server that cannot write refuses and keeps running; the holder of the start-and-stop lock must not wait for it.
+    A server that cannot write refuses and keeps running; the guard must not wait for it with the start-and-stop lock.
     """
     server.settimeout(SHUT_DOWN_WITHIN)
     try:

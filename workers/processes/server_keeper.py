@@ -1,8 +1,8 @@
-"""The keeper of a host's embedded server: it restarts a dead server from its append-only file.
+"""Restarts a host's embedded server from its append-only file when it dies.
 
-That file holds every acknowledged write, so nothing is lost; hosts and workers reconnect by themselves (see
+That file holds every acknowledged write, so a restart loses nothing; hosts and workers reconnect by themselves (see
 `cogitate.scheduler.ledger.outage`). The keeper gives up on a server that keeps dying right after its start, for example
-on a full disk, and the run stops at once.
+on a full disk; then the run stops at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ServerKeeper:
 
     def __init__(self, server: EmbeddedServer) -> None:
         self._server = server
-        self.given_up = False  # it starts the server no more
+        self.given_up = False  # whether it has stopped restarting the server
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="server-keeper", daemon=True)
 
@@ -45,18 +45,18 @@ class ServerKeeper:
         while not self._stopping.wait(LOOK_EVERY):
             if self._server.alive():
                 continue
-            said, folder = self._server.log_tail(), str(self._server.data_dir)
+            tail, folder = self._server.log_tail(), str(self._server.data_dir)
             quick_deaths = 1 if time.monotonic() - born > QUICK_DEATH else quick_deaths + 1
             if quick_deaths >= GIVE_UP:
                 self.given_up = True
-                log.error("server.given_up", said=said, data_dir=folder)
+                log.error("server.given_up", said=tail, data_dir=folder)
                 return
             delay = FIRST_DELAY * 2.0 ** (quick_deaths - 1)
-            log.warning("server.restarted", said=said, delay=delay, data_dir=folder)
+            log.warning("server.restarted", said=tail, delay=delay, data_dir=folder)
             if self._stopping.wait(delay):
                 return
             born = time.monotonic()
             try:
                 self._server.revive()
-            except (EmbeddedServerError, RedisError, OSError) as error:  # on a full disk, say: the next check retries
+            except (EmbeddedServerError, RedisError, OSError) as error:  # such as a full disk: the next check retries
                 log.warning("server.not_restarted", error=str(error))

@@ -1,8 +1,8 @@
-"""Worker processes as children of a host: started, restarted when they die, stopped with it.
+"""Runs worker processes as children of a host: starts them, restarts them when they die, stops them with the host.
 
-Each child runs the same as `celery -A cogitate worker` (`cogitate.workers.processes.celery_worker`), with the host's
-effective settings in its environment. The pool restarts a child that dies, and abandons one that keeps dying right
-after its start. That costs quality, not the run: heuristics do the jobs of missing workers.
+Each child runs the equivalent of `celery -A cogitate worker` (`cogitate.workers.processes.celery_worker`), with the
+host's effective settings in its environment. The pool abandons a child that keeps dying right after its start. That
+costs quality, not the run: heuristics do the jobs of missing workers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GIVE_UP = 6  # quick deaths in a row
 USAGE = 2  # exit code of a command with invalid options: restarting it would not help
 LOOK_EVERY = 0.05  # seconds
 HURRY = 3.0  # seconds for a worker to exit by itself in a hurried stop
-MARGIN = 10.0  # seconds beyond a job's deadline for the job to settle and Celery to exit
+MARGIN = 10.0  # seconds beyond a job's deadline within which the job settles and Celery exits
 
 MODULE = "cogitate.workers.processes.celery_worker"  # for `python -m`
 
@@ -73,10 +73,7 @@ def worker_command(node: str) -> list[str]:
     return [
         *(sys.executable, "-m", MODULE, "worker"),
         *("--hostname", node, "--loglevel", "warning"),
-        *(
-            "--without-mingle",
-            "--without-gossip",
-        ),  # workers need nothing from each other, and each starts a second sooner
+        *("--without-mingle", "--without-gossip"),  # workers need nothing from each other, and start a second sooner
     ]
 
 
@@ -84,27 +81,27 @@ def _as_variable(value: object) -> str:
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     if isinstance(value, dict | list | tuple):
-        return json.dumps(value, default=_as_variable)  # secrets too: workers need them for their calls
+        return json.dumps(value, default=_as_variable)  # including secrets, which workers need for their calls
     return str(value)
 
 
 class WorkerPool:
     """`count` worker processes. Usage: `with WorkerPool(settings, 2): …`.
 
-    They serve metrics, if configured, at the settings' port and the ports after it.
+    If metrics are configured, they serve them at the settings' port and the ports after it.
 
     Args:
         arguments: further options of the command.
-        shown: whether the workers write to this process's output instead of files in the data folder.
+        shown: whether the workers log to this process's output instead of files in the data folder.
     """
 
     def __init__(self, settings: Settings, count: int, *, arguments: Sequence[str] = (), shown: bool = False) -> None:
         self._settings = settings
         self._arguments = arguments
         self._shown = shown
-        self._folder = settings.data_dir  # their working directory
-        self._stopping = False  # not an Event: an interrupt while it is set would leave its lock taken
-        self._lock = threading.Lock()  # no process starts after stopping has begun
+        self._folder = settings.data_dir  # the workers' working directory
+        self._stopping = False  # not an Event: an interrupt in `set` could leave its lock taken
+        self._lock = threading.Lock()  # ensures that no process starts once `stop` has begun
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._log_begins: dict[int, int] = {}  # worker number -> bytes in its log when it was last started
         self.cannot_start = ""  # the log of the first worker that failed to start
@@ -115,7 +112,7 @@ class WorkerPool:
         self._environment = worker_environment(settings) | {PARENT_VARIABLE: str(os.getpid())}
 
     def start(self) -> WorkerPool:
-        """Start the processes and return before they are ready: hints wait for them.
+        """Start the processes and return before they are ready, since hints wait for them.
 
         Raises:
             ConfigurationError: if the data folder for their logs cannot be made.
@@ -128,7 +125,7 @@ class WorkerPool:
                     f"cannot make the data folder {self._folder} for the logs of workers ({error.strerror}): name "
                     "another as data_dir, or set workers = 0 and start workers elsewhere"
                 ) from None
-            self._folder = Path("/")  # a worker that shows its log writes no files: the file system may be read-only
+            self._folder = Path("/")  # such a worker writes no files, so the file system may be read-only
         for thread in self._threads:
             thread.start()
         return self
@@ -149,8 +146,8 @@ class WorkerPool:
     def stop(self, *, hurry: bool = False) -> None:
         """Stop all workers and wait until they have exited.
 
-        A worker finishes its running jobs, which takes one job's deadline at most. With `hurry` it is killed after
-        three seconds; spending that it could not report stays charged in full.
+        A worker finishes its running jobs, which takes one job's deadline at most. With `hurry` the pool kills it after
+        three seconds; the reservations of its jobs then stay charged in full.
         """
         with self._lock:
             self._stopping = True
@@ -158,7 +155,7 @@ class WorkerPool:
         for process in running:
             process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + (HURRY if hurry else self._settings.job_deadline + MARGIN)
-        with contextlib.ExitStack() as undo:  # on an interrupt, stop waiting
+        with contextlib.ExitStack() as undo:  # an interrupt ends the wait and kills the workers
             for process in running:
                 undo.callback(process.kill)
             for process in running:
@@ -208,10 +205,10 @@ class WorkerPool:
         return redact_secrets(log_tail(self.log_file(number), self._log_begins[number]), self._settings)
 
     def _stops_within(self, seconds: float) -> bool:
-        """Wait this long; return whether the pool stopped."""
+        """Wait this long, or until the pool stops; return whether it stops."""
         deadline = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < deadline:
-            time.sleep(LOOK_EVERY)  # between two looks at a plain flag: an Event could stay locked
+            time.sleep(LOOK_EVERY)  # a poll of a plain flag: an Event could stay locked
         return self._stopping
 
     def _metrics(self, number: int) -> dict[str, str]:
@@ -231,6 +228,6 @@ class WorkerPool:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=None if self._shown else subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C goes to the host only, which stops its workers in order
+                start_new_session=True,  # only the host receives Ctrl-C; it stops its workers in order
             )
             return self._processes[number]

@@ -1,13 +1,13 @@
-"""A worker process beside its jobs: its heartbeat, its failures before a claim, and its exit after its host.
+"""What a worker process does beside its jobs: heartbeats, counting failures before a claim, and exiting with its host.
 
 A host that starts a worker puts its process id into `COGITATE_PARENT_PID`, and its import paths into
 `COGITATE_IMPORT_PATHS`: its kinds may be defined beside its script, in a folder that only the script's process searches
-for modules. Linux's parent-death signal is no alternative to the watch: it fires when the *thread* that started the
-child ends, and other systems lack it.
+for modules. Linux's parent-death signal cannot replace the watch on the host: it fires when the *thread* that started
+the child ends, and other systems lack it.
 
-A failure before a claim costs no attempt, so no job or journal would show it, and a worker that fails like this takes
-messages that another worker could use. Its heartbeat reports the failures, and after `MOST_IN_TURN` without a claim in
-between it takes no further messages and exits with the reason.
+A failure before a claim costs no attempt, so no job or journal shows it, and a worker that fails like this takes
+messages that another worker could use. Its heartbeat reports the failures, and after `MOST_IN_TURN` of them without a
+claim it takes no further messages and exits with the reason.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PATHS_VARIABLE = "COGITATE_IMPORT_PATHS"
 CANNOT_START = 78  # exit code of a worker that cannot start; restarting it would not help
 USELESS = 70  # exit code of a worker that exits because it cannot claim jobs
 LOOK_EVERY = 1.0  # seconds
-GRACE = 5.0  # seconds beyond a job's deadline until a worker without a host is killed
+GRACE = 5.0  # seconds beyond a job's deadline after which a worker without a host kills itself
 MOST_IN_TURN = 20  # failures before a claim
 MOST_WHY = 300  # characters of a reason
 
@@ -72,17 +72,17 @@ def is_child() -> bool:
 
 
 def supervisor() -> HostProcess | None:
-    """Return the host process that started this worker, if one did."""
+    """Return the host process that started this worker, if any."""
     return process_of(int(os.environ[PARENT_VARIABLE])) if is_child() else None
 
 
 def import_paths() -> str:
-    """Return this process's import paths, each absolute, as text for a worker's environment."""
+    """Return this process's import paths, made absolute, as text for a worker's environment."""
     return json.dumps([str(Path(path).absolute()) for path in sys.path])
 
 
 def adopt_import_paths() -> None:
-    """Search the host's import paths, in its order, before this process's."""
+    """Put the host's import paths, in its order, before this process's own."""
     handed = os.environ.get(PATHS_VARIABLE)
     if handed is not None:
         sys.path[:] = dict.fromkeys([*json.loads(handed), *sys.path])
@@ -102,11 +102,11 @@ def _watch(parent: int) -> None:
 
 
 class FailuresBeforeClaim:
-    """The failures of one process. Thread-safe."""
+    """Counts one process's failures to claim a job. Thread-safe."""
 
     def __init__(self) -> None:
-        self.in_turn = 0  # since the latest claim
-        self.why = ""  # reason of the latest failure
+        self.in_turn = 0  # failures since the latest claim
+        self.why = ""  # the reason for the latest failure
         self._give_up: Callable[[], None] | None = None
         self._lock = threading.Lock()
 
@@ -116,11 +116,11 @@ class FailuresBeforeClaim:
 
     @property
     def useless(self) -> bool:
-        """Return whether this process has failed so often that it must exit."""
+        """Return whether this process has failed often enough that it must exit."""
         return self.in_turn >= MOST_IN_TURN
 
     def failed(self, why: str) -> None:
-        """Count a message whose job this worker could not claim through its own fault."""
+        """Count a message whose job this worker failed to claim through its own fault."""
         with self._lock:
             self.in_turn, self.why = self.in_turn + 1, why
             first, last = self.in_turn == 1, self.in_turn == MOST_IN_TURN
@@ -131,7 +131,7 @@ class FailuresBeforeClaim:
             self._give_up()
 
     def claimed(self) -> None:
-        """Reset the count of failures: a job was claimed."""
+        """Reset the count of failures after a claim."""
         with self._lock:
             if not self.useless:
                 self.in_turn = 0
@@ -148,7 +148,7 @@ BEFORE_CLAIM = FailuresBeforeClaim()  # of this process
 
 
 class WorkerPresence:
-    """A thread that sends this worker process's heartbeat, from before its first message until it is stopped."""
+    """A thread that sends this worker process's heartbeat, from before its first message until `stop`."""
 
     def __init__(self, client: Redis, worker: str, kinds: Sequence[str]) -> None:
         self._client = client
@@ -163,10 +163,10 @@ class WorkerPresence:
         self._thread.start()
 
     def stop(self) -> None:
-        """Send no further heartbeat and remove the last one; record why, if the worker exits because it cannot work."""
+        """Stop the heartbeat and remove it, or replace it by the reason if the worker exits because it cannot work."""
         self._over.set()
         self._thread.join()
-        with contextlib.suppress(RedisError, OSError):  # it then counts as missing for a while
+        with contextlib.suppress(RedisError, OSError):  # the worker then counts as missing for a while
             if BEFORE_CLAIM.useless:
                 self._give_sign(ended=True)
             else:
@@ -187,7 +187,7 @@ class WorkerPresence:
                     forget_workers(self._client)
                 if take_place(self._client, self._worker):
                     began = SETTLED
-            except (RedisError, OSError) as error:  # jobs meet and report it too
+            except (RedisError, OSError) as error:  # jobs encounter and report it too
                 log.debug("worker.sign_missed", error=type(error).__name__)
             if self._over.wait(EVERY):
                 return
@@ -197,7 +197,7 @@ def _start_presence(sender: Consumer, **_: object) -> None:
     settings = Settings()
     try:
         client = connect(settings.state_url(), settings.socket_timeout, retries=0)
-    except ConfigurationError:  # the jobs report it
+    except ConfigurationError:  # jobs report it
         return
     presence = WorkerPresence(client, sender.hostname, sorted(sender.app.amqp.queues.consume_from))
     presence.start()

@@ -1,6 +1,6 @@
-"""Whether this process exports telemetry, and its start and end.
+"""Starts and stops this process's export of telemetry, if it is configured.
 
-OpenTelemetry is imported only if its variables ask for an export.
+Imports OpenTelemetry only if its variables ask for an export.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _started: Telemetry | None = None  # of this process
 
 
 def exported_signals(environment: Mapping[str, str]) -> set[str]:
-    """Return which of `SIGNALS` the variables of OpenTelemetry ask to export."""
+    """Return those of `SIGNALS` that OpenTelemetry's variables ask to export."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return set()
     return {
@@ -38,7 +38,7 @@ def exported_signals(environment: Mapping[str, str]) -> set[str]:
 
 
 def start(service: str) -> Telemetry | None:
-    """Return this process's telemetry, started by the first call; None if none is asked for.
+    """Return this process's telemetry, which the first call starts; None if it is off or cannot start.
 
     Args:
         service: the service's name, unless OpenTelemetry's variables give one.
@@ -63,7 +63,7 @@ def started() -> Telemetry | None:
 
 
 def stop() -> None:
-    """Export the rest if the receiver answers soon, and end this process's telemetry."""
+    """Export what is pending if the receiver answers soon, and end this process's telemetry."""
     global _started
     with _lock:
         ended, _started = _started, None
@@ -72,7 +72,7 @@ def stop() -> None:
 
 
 def add_trace_ids(logger: object, method: str, event: EventDict) -> EventDict:
-    """Return the event with the ids of the span that is open, or else of the trace of the job that it names."""
+    """Add to an event the ids of the open span, or else of the trace of the job that the event names."""
     if _started is not None:
         event.update(_started.ids_for_log(event.get("job")))
     return event

@@ -1,7 +1,7 @@
-"""Spans of jobs and of calls to models, and the metrics of these calls, by OpenTelemetry's conventions.
+"""Spans of jobs and of calls to models, and metrics of these calls, by OpenTelemetry's conventions.
 
-The conventions for generative AI: https://opentelemetry.io/docs/specs/semconv/gen-ai/. Exporters run in threads of
-their own and drop what does not fit their queue, so a receiver that is away costs neither a tick nor a job.
+The conventions for generative AI: https://opentelemetry.io/docs/specs/semconv/gen-ai/. Exporters run in separate
+threads and drop what does not fit their queue, so an unreachable receiver delays neither a tick nor a job.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from cogitate.workers.telemetry.job_trace import JobTrace, sampled_of, trace_of
 Attributes = Mapping[str, str | int | float | bool]
 Ending = TypeVar("Ending", bound="Outcome")
 
-#: What asks for the texts of prompts and answers in spans, as OpenTelemetry's own instrumentations know it.
+#: The variable of OpenTelemetry's instrumentations that puts the texts of prompts and answers into spans.
 CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 WITH_CONTENT = ("true", "span_only", "span_and_event")
 
-MOST_ARRIVED = 10_000  # headers of jobs that no attempt has taken yet
-FLUSH_WITHIN = 2.0  # seconds that a process which ends waits for its receiver
-SAID_AGAIN = 60.0  # seconds between two lines about a receiver that is away
+MOST_ARRIVED = 10_000  # headers of jobs without an attempt yet
+FLUSH_WITHIN = 2.0  # seconds that an exiting process waits for its receiver
+SAID_AGAIN = 60.0  # seconds between two log lines about an unreachable receiver
 
 TOKEN_BUCKETS = [4.0**power for power in range(14)]
 SECOND_BUCKETS = [0.01 * 2**power for power in range(14)]
@@ -59,15 +59,15 @@ log = structlog.get_logger()
 
 @dataclass
 class Outcome:
-    """What a span's work came to."""
+    """The outcome of a span's work."""
 
-    error: str = ""  # class of its failure; "": it has not failed
+    error: str = ""  # class of the failure; "": success
     attributes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class CallOutcome(Outcome):
-    """What a call to a model came to."""
+    """The outcome of a call to a model."""
 
     input_tokens: int = 0  # 0: not reported
     output_tokens: int = 0
@@ -78,7 +78,7 @@ class Telemetry:
 
     Args:
         service: the service's name, unless OpenTelemetry's variables give one.
-        signals: what is exported: "traces", "metrics" or both.
+        signals: what to export: "traces", "metrics" or both.
     """
 
     def __init__(self, service: str, signals: Collection[str]) -> None:
@@ -87,7 +87,7 @@ class Telemetry:
         self.with_content = os.environ.get(CONTENT_VARIABLE, "").strip().lower() in WITH_CONTENT
         self._ids = _Ids()
         self._traces = TracerProvider(
-            sampler=None if "traces" in signals else ALWAYS_OFF,  # None: as OTEL_TRACES_SAMPLER says
+            sampler=None if "traces" in signals else ALWAYS_OFF,  # None: the sampler of OTEL_TRACES_SAMPLER
             resource=resource,
             id_generator=cast(Any, self._ids),
             shutdown_on_exit=False,
@@ -115,16 +115,16 @@ class Telemetry:
         self._lock = threading.Lock()
 
     def follow(self, run: str, incarnation: str) -> None:
-        """Note the incarnation of a run that this process hosts or works for."""
+        """Record the incarnation of a run that this process hosts or works for."""
         self._incarnations[run] = incarnation
 
     def traceparent(self, run: str, job_id: str) -> str:
-        """Return the header of the message that hints at a job of a run of this process's hosts."""
+        """Return the header of the hint for a job of a run that this process hosts."""
         trace = trace_of(self._incarnations.get(run, ""), job_id)
         return trace.traceparent(sampled=self.sampled(trace))
 
     def arrived(self, job_id: str, header: object) -> None:
-        """Keep the header of a message for the attempt at its job; of those that none takes, the newest are kept."""
+        """Keep a message's header for the attempt at its job; keeps only the newest of those without an attempt."""
         if header is not None:
             with self._lock:
                 self._arrived[job_id] = header
@@ -132,7 +132,7 @@ class Telemetry:
                     del self._arrived[next(iter(self._arrived))]
 
     def add_request(self, trace: JobTrace, name: str, attributes: Attributes, began: int, ended: int) -> None:
-        """Add the first span of a job's trace, if it is recorded.
+        """Add the first span of a job's trace, if the trace is sampled.
 
         Args:
             began, ended: nanoseconds since 1970.
@@ -146,11 +146,11 @@ class Telemetry:
     def add_end(
         self, trace: JobTrace, name: str, attributes: Attributes, began: int, ended: int, error: str = ""
     ) -> None:
-        """Add the span of a job's end to a trace that is recorded.
+        """Add the span of a job's end to a sampled trace.
 
         Args:
             began, ended: nanoseconds since 1970.
-            error: class of the failure for which the job ended otherwise than it should.
+            error: class of the failure that made the job end otherwise than by its answer.
         """
         under = self._under(trace, sampled=True)
         span = self._tracer.start_span(name, under, attributes=attributes, start_time=began)
@@ -159,13 +159,13 @@ class Telemetry:
 
     @contextmanager
     def attempt(self, incarnation: str, job_id: str, name: str, attributes: Attributes) -> Iterator[Outcome]:
-        """Keep a span of an attempt at a job open for a block, which tells what it came to."""
+        """Open a span for an attempt at a job during a block, which records the outcome."""
         self.follow(job_id.partition("/")[0], incarnation)
         trace = trace_of(incarnation, job_id)
         with self._lock:
             header = self._arrived.pop(job_id, None)
-        said = sampled_of(header, trace)
-        under = self._under(trace, sampled=self.sampled(trace) if said is None else said)
+        decided = sampled_of(header, trace)
+        under = self._under(trace, sampled=self.sampled(trace) if decided is None else decided)
         with self._span(name, under, SpanKind.CONSUMER, attributes, Outcome()) as outcome:
             yield outcome
 
@@ -173,11 +173,11 @@ class Telemetry:
     def model_call(
         self, name: str, attributes: Attributes, of_metrics: Collection[str], *, timed: bool = True
     ) -> Iterator[CallOutcome]:
-        """Keep a span of a call to a model open for a block, under the attempt of this thread, and count it.
+        """Open a span for a call to a model during a block, under this thread's attempt, and record its metrics.
 
         Args:
-            of_metrics: the attributes that the metrics have too.
-            timed: whether the block takes as long as the call.
+            of_metrics: the attributes that the metrics share.
+            timed: whether the block lasts as long as the call.
         """
         began, outcome = time.perf_counter(), CallOutcome()
         try:
@@ -195,7 +195,7 @@ class Telemetry:
                 self._seconds.record(time.perf_counter() - began, {**labels, **failed})
 
     def ids_for_log(self, job_id: object) -> dict[str, str]:
-        """Return the ids of the span that is open in this thread, or else that of a job's trace."""
+        """Return the ids of this thread's open span, or else the id of a job's trace."""
         here = get_current_span().get_span_context()
         if here.is_valid:
             return {"trace_id": f"{here.trace_id:032x}", "span_id": f"{here.span_id:016x}"}
@@ -204,18 +204,18 @@ class Telemetry:
         return {} if incarnation is None else {"trace_id": f"{trace_of(incarnation, str(job_id)).trace_id:032x}"}
 
     def flush(self) -> None:
-        """Export the rest if the receiver answers soon."""
+        """Export what is pending if the receiver answers soon."""
         _within(self._traces.force_flush, self._metrics.force_flush)
 
     def close(self) -> None:
-        """Export the rest if the receiver answers soon, and end the exporters."""
+        """Export what is pending if the receiver answers soon, and end the exporters."""
         _within(self._traces.shutdown, self._metrics.shutdown)
 
     @contextmanager
     def _span(
         self, name: str, under: Context | None, kind: SpanKind, attributes: Attributes, outcome: Ending
     ) -> Iterator[Ending]:
-        # An exception's text may quote memories: only its class is recorded.
+        # Record only an exception's class, since its text may quote memories.
         with self._tracer.start_as_current_span(
             name, under, kind=kind, attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as span:
@@ -233,12 +233,12 @@ class Telemetry:
         return set_span_in_context(NonRecordingSpan(parent), Context())
 
     def sampled(self, trace: JobTrace) -> bool:
-        """Return whether the trace of a job of this process's hosts is recorded."""
+        """Return whether this process samples the trace of a job."""
         return self._traces.sampler.should_sample(None, trace.trace_id, "").decision is Decision.RECORD_AND_SAMPLE
 
 
 class _Ids:
-    """The ids of new spans: those of a job's trace for its first span, random ones for all others."""
+    """Generates the ids of new spans: those of a job's trace for its first span, random ones for all others."""
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()
@@ -265,7 +265,7 @@ class _Ids:
 
 
 class _Complaints(logging.Handler):
-    """Logs what OpenTelemetry complains about as one event a minute, without its text, which may name an address."""
+    """Logs OpenTelemetry's complaints as one event a minute, without their text, which may name an address."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -273,7 +273,7 @@ class _Complaints(logging.Handler):
 
     @classmethod
     def install(cls) -> None:
-        """Handle what OpenTelemetry logs in this process from now on: its threads may outlive its exporters."""
+        """Handle what OpenTelemetry logs in this process from now on; its threads may outlive its exporters."""
         theirs = logging.getLogger("opentelemetry")
         if not any(isinstance(handler, cls) for handler in theirs.handlers):
             theirs.addHandler(cls())
@@ -287,7 +287,7 @@ class _Complaints(logging.Handler):
 
 
 def _named(service: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the attribute with the service's name, unless the variables give one, which it would replace."""
+    """Return the attribute with the service's name; empty if the variables give one, which it would override."""
     given = environment.get("OTEL_SERVICE_NAME") or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return {} if given else {"service.name": service}
 
@@ -300,7 +300,7 @@ def _finish(span: Span, outcome: Outcome) -> None:
 
 
 def _within(*steps: Callable[[], object]) -> None:
-    """Carry out steps that may wait for a receiver, for a moment."""
+    """Run steps that may wait for a receiver, but wait only `FLUSH_WITHIN` seconds for them."""
 
     def work() -> None:
         for step in steps:

@@ -1,4 +1,4 @@
-"""Connections to RabbitMQ outside Celery's own, and what is wrong with one that cannot carry messages."""
+"""Opens connections to RabbitMQ beside Celery's own, and explains why a connection cannot carry messages."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from cogitate.scheduler.config.urls import redact_url
 from cogitate.workers.transport import amqp_transport
 from cogitate.workers.transport.broker_url import kombu_url, tls
 
-OLDEST = (3, 10)  # version of RabbitMQ; before, quorum queues cannot expire messages
+OLDEST = (3, 10)  # oldest supported version of RabbitMQ; quorum queues of older ones cannot expire messages
 
 
 def connect_amqp(url: str, timeout: float) -> Any:
-    """Return a connection, on which a kind's queue stands for its lanes.
+    """Return a connection on which a kind's queue stands for its lanes.
 
     Args:
-        timeout: in seconds, of the connection and of each write and read.
+        timeout: seconds for the connection and for each write and read.
 
     Raises:
-        AMQPError, OSError: if it cannot be made.
+        AMQPError, OSError: if the connection fails.
     """
     amqp_transport.register()
     connection = Connection(kombu_url(url), ssl=tls(url) or False, connect_timeout=timeout)
-    found: Any = connection.connection  # one attempt; `connect` would retry
-    found.transport.sock.settimeout(timeout)
-    return found
+    opened_connection: Any = connection.connection  # one attempt; `connect` would retry
+    opened_connection.transport.sock.settimeout(timeout)
+    return opened_connection
 
 
 class BrokerAway(ConfigurationError):
-    """RabbitMQ does not answer; the message says where, without a password."""
+    """RabbitMQ does not answer; the message names its address without the password."""
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def opened(url: str, timeout: float) -> Iterator[Any]:
 
     Raises:
         BrokerAway: if RabbitMQ does not answer.
-        ConfigurationError: if it refuses the login. Neither names the password.
+        ConfigurationError: if RabbitMQ refuses the login. Neither message contains the password.
     """
     where = redact_url(url)
     try:
@@ -74,7 +74,7 @@ def opened(url: str, timeout: float) -> Iterator[Any]:
 
 
 def check_login(url: str, timeout: float) -> None:
-    """Check that RabbitMQ accepts the login; one that does not answer passes.
+    """Check that RabbitMQ accepts the login. A server that does not answer passes.
 
     Raises:
         ConfigurationError: if it refuses.
@@ -110,26 +110,26 @@ def check_carries_hints(url: str, timeout: float, kinds: Sequence[str]) -> None:
 
 
 def waiting_hints(connection: Any, kinds: Sequence[str], *, declare: bool = False) -> dict[str, int]:
-    """Return how many hints of each kind wait on RabbitMQ, workers' own not among them.
+    """Return how many hints of each kind wait on RabbitMQ, not counting those that workers hold.
 
     Args:
-        declare: make the queues that are missing; otherwise they count as empty.
+        declare: whether to create missing queues; otherwise they count as empty.
     """
-    found = {}
+    counts = {}
     for kind in kinds:
         channel = connection.channel()
         try:
-            found[kind] = channel.queue_declare(kind, passive=not declare).message_count
+            counts[kind] = channel.queue_declare(kind, passive=not declare).message_count
             channel.close()
         except AMQPError as error:
             if declare or error.reply_code != 404:
                 raise
-            found[kind] = 0
-    return found
+            counts[kind] = 0
+    return counts
 
 
 def count_waiting(url: str, timeout: float, kinds: Sequence[str]) -> dict[str, int]:
-    """Return how many hints of each kind wait, over a connection of its own.
+    """Return how many hints of each kind wait, through a separate connection.
 
     Raises:
         BrokerAway: if RabbitMQ does not answer.
@@ -148,5 +148,5 @@ def version_of(connection: Any) -> str:
 
 
 def is_too_old(connection: Any) -> bool:
-    """Return whether this RabbitMQ is older than the oldest that carries hints."""
+    """Return whether this RabbitMQ is too old to carry hints."""
     return tuple(int(part) for part in version_of(connection).split(".")[:2] if part.isdigit()) < OLDEST

@@ -1,9 +1,9 @@
-"""The sender of hints to RabbitMQ: a thread that sends them and reads the confirms, so that no tick waits for RabbitMQ.
+"""Sends hints to RabbitMQ: a thread sends them and reads the confirms, so that no tick waits for RabbitMQ.
 
-A hint is the thread's until RabbitMQ confirms it. The thread sends it again if RabbitMQ refuses it, has no queue for
-it, or the connection breaks, and drops it once the job's due tick is over. While RabbitMQ blocks its publishers, as it
-does when it runs out of memory, the thread waits on the same connection: RabbitMQ would read what a closed one has left
-there too, and each new connection would leave the same hints once more.
+The thread keeps a hint until RabbitMQ confirms it. It sends the hint again if RabbitMQ refuses it, has no queue for it,
+or the connection breaks, and drops it once the job's due tick is over. While RabbitMQ blocks its publishers, as it does
+when it runs out of memory, the thread waits on the same connection: RabbitMQ later reads what a closed connection has
+sent as well, so each new connection would add the same hints once more.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from cogitate.workers.transport.hints import Render
 from cogitate.workers.transport.lanes import choose_lanes, queue_of
 from cogitate.workers.transport.outage_log import OutageLog
 
-PERSISTENT = 2  # the delivery mode of what a queue keeps on disk
-PAUSE = 1.0  # seconds after a failure before the next connection
-LOOK = 0.05  # seconds after which a thread that reads confirms looks for new hints
+PERSISTENT = 2  # the delivery mode of messages that a queue keeps on disk
+PAUSE = 1.0  # seconds between a failure and the next connection
+LOOK = 0.05  # seconds between two checks for new hints while the thread reads confirms
 
 
 class AmqpSender:
     """A sender to RabbitMQ.
 
     Args:
-        kinds: the kinds whose lanes it declares.
-        share: of the run, as `worker_share`.
-        timeout: in seconds, of a connection, a write, and the wait for a confirm.
+        kinds: the kinds whose lanes to declare.
+        share: the run's `worker_share`.
+        timeout: seconds for a connection, for a write, and for a confirm.
     """
 
     def __init__(self, url: str, *, kinds: Sequence[str], share: int, timeout: float) -> None:
@@ -44,17 +44,17 @@ class AmqpSender:
         self._kinds = kinds
         self._share = share
         self._timeout = timeout
-        self._connection: _Connection | None = None  # the thread's alone
+        self._connection: _Connection | None = None  # used by the thread only
         self._outage = OutageLog()
-        self._changed = Condition()  # guards what follows
-        self._waiting: dict[JobKey, Job] = {}  # whose hints RabbitMQ has not confirmed
-        self._added = False  # some of them since the thread looked last
-        self._tick = 0  # the newest tick of which a job was seen
+        self._changed = Condition()  # guards the fields below
+        self._waiting: dict[JobKey, Job] = {}  # jobs whose hints RabbitMQ has not confirmed
+        self._added = False  # whether `_waiting` has grown since the thread last took its jobs
+        self._tick = 0  # the newest tick of any job so far
         self._closing = False
         self._thread: Thread | None = None
 
     def send(self, jobs: Sequence[Job], render: Render) -> int:
-        """Have a hint sent for every job, all of one run, unless one is on its way; return the number of jobs."""
+        """Queue a hint for every job of one run, unless one is on its way; return the number of jobs."""
         with self._changed:
             self._tick = max(self._tick, *(job.key.tick for job in jobs))
             before = len(self._waiting)
@@ -68,12 +68,12 @@ class AmqpSender:
         return len(jobs)
 
     def await_confirms(self, timeout: float) -> bool:
-        """Wait until RabbitMQ has confirmed every hint, at most `timeout` seconds; return whether it has."""
+        """Wait at most `timeout` seconds until RabbitMQ has confirmed every hint; return whether it has."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting, timeout)
 
     def close(self) -> None:
-        """Close the connection, after the confirms of what is on its way unless RabbitMQ is known to be away."""
+        """Close the connection; unless RabbitMQ is away, first wait for the confirms of hints on their way."""
         waits = not self._outage.away
         if waits:
             self.await_confirms(self._timeout)
@@ -89,7 +89,7 @@ class AmqpSender:
             try:
                 if jobs:
                     self._send(jobs, render)
-            except Exception as error:  # of whatever class: a connection that breaks raises many
+            except Exception as error:  # a connection that breaks raises errors of many classes
                 self._disconnect()
                 self._outage.failed(len(jobs), type(error).__name__)
                 with self._changed:
@@ -97,7 +97,7 @@ class AmqpSender:
         self._disconnect()
 
     def _next(self) -> list[Job]:
-        """Wait for hints to send, or for the end; return their jobs, without those whose due tick is over."""
+        """Wait for hints to send, or for `close`; return their jobs, without those whose due tick is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
             self._added = False
@@ -106,7 +106,7 @@ class AmqpSender:
             return [*self._waiting.values()]
 
     def _send(self, jobs: Sequence[Job], render: Render) -> None:
-        """Send the hints of these jobs that are not on their way; return once all have come, or there are new ones."""
+        """Send the hints that are not on their way; return once RabbitMQ has confirmed all, or new ones wait."""
         if self._connection is None:
             self._connection = _Connection(self._url, self._kinds, self._timeout, self._confirmed)
         connection = self._connection
@@ -117,7 +117,7 @@ class AmqpSender:
             connection.publish(job, queue_of(job.key.kind, lane), render(job, ""))
         self._await_confirms(connection, len(jobs))
         if connection.refused:
-            raise MessageNacked  # the next connection declares the queues anew
+            raise MessageNacked  # the next connection declares the queues again
         if not connection.unconfirmed:
             self._outage.taken(len(jobs))
 
@@ -145,14 +145,14 @@ class AmqpSender:
 
 
 class _Connection:
-    """A connection with a channel that confirms hints; `confirmed` is called with the job of each."""
+    """A connection with a channel in confirm mode. It calls `confirmed` with the job of each confirmed hint."""
 
     def __init__(self, url: str, kinds: Sequence[str], timeout: float, confirmed: Callable[[Job], None]) -> None:
-        self.unconfirmed: dict[int, tuple[Job, float]] = {}  # and when it was sent, by publishing tag
-        self.on_their_way: set[JobKey] = set()  # the same jobs
+        self.unconfirmed: dict[int, tuple[Job, float]] = {}  # publishing tag -> job, and when its hint was sent
+        self.on_their_way: set[JobKey] = set()  # the keys of these jobs
         self.refused: set[str] = set()  # ids of jobs whose hints RabbitMQ refused or had no queue for
-        self.blocked = False  # RabbitMQ takes nothing from its publishers at present
-        self._sent = 0  # messages, the last of which has this tag
+        self.blocked = False  # whether RabbitMQ blocks its publishers at present
+        self._sent = 0  # number of messages, which is the tag of the last one
         self._confirmed = confirmed
         self._connection = connect_amqp(url, timeout)
         self._connection.on_blocked = partial(self._block, True)
@@ -173,19 +173,19 @@ class _Connection:
         self._channel.basic_publish(_message(text), routing_key=queue, mandatory=True)
 
     def read(self, timeout: float) -> None:
-        """Read what RabbitMQ says next.
+        """Read the next frames from RabbitMQ and handle them.
 
         Raises:
-            TimeoutError: if it says nothing for this many seconds.
+            TimeoutError: if none arrives for this many seconds.
         """
         self._connection.drain_events(timeout=timeout)
 
     def longest_wait(self) -> float:
-        """Return for how many seconds the oldest hint has not been confirmed."""
+        """Return how many seconds the oldest unconfirmed hint has waited; 0 if there is none."""
         return next((time.monotonic() - sent for _, sent in self.unconfirmed.values()), 0.0)
 
     def close(self) -> None:
-        """Close the connection, without waiting for RabbitMQ."""
+        """Close the connection without waiting for RabbitMQ."""
         self._connection.collect()
 
     def _block(self, blocked: bool, *_: object) -> None:
@@ -200,20 +200,20 @@ class _Connection:
         self.refused.update(job.id for job in self._settled(tag, multiple))
 
     def _returned(self, _error: object, _exchange: object, _queue: object, message: amqp.Message) -> None:
-        """Note that there is no such queue; RabbitMQ confirms the message nevertheless, after this."""
+        """Record that a message's queue does not exist; RabbitMQ confirms the message afterwards nevertheless."""
         self.refused.add(message.headers["id"])
 
     def _settled(self, tag: int, multiple: bool) -> list[Job]:
-        tags = [one for one in self.unconfirmed if one <= tag] if multiple else [tag]
-        jobs = [self.unconfirmed.pop(one)[0] for one in tags if one in self.unconfirmed]
+        tags = [sent for sent in self.unconfirmed if sent <= tag] if multiple else [tag]
+        jobs = [self.unconfirmed.pop(sent)[0] for sent in tags if sent in self.unconfirmed]
         self.on_their_way.difference_update(job.key for job in jobs)
         return jobs
 
 
 def _message(text: str) -> amqp.Message:
-    """Return a rendered message as AMQP carries it, without what only Redis or a reply needs.
+    """Convert a rendered message to AMQP, without the fields that only Redis or a reply needs.
 
-    The correlation id, which is the job's id, may be longer than AMQP allows.
+    That omits the correlation id: it is the job's id, which may be longer than AMQP allows.
     """
     rendered = loads(text)
     return amqp.Message(

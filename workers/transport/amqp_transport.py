@@ -1,12 +1,12 @@
-"""kombu's transport for RabbitMQ, guarded: registered under kombu's names, so URLs do not change.
+"""A guarded version of kombu's transport for RabbitMQ, registered under kombu's names, so that URLs do not change.
 
-A kind's queue stands for its lanes (`cogitate.workers.transport.lanes`): what declares, consumes, cancels or purges it
-does so with all of them. Everything else passes through.
+A kind's queue stands for its lanes (`cogitate.workers.transport.lanes`): to declare, consume, cancel or purge it
+applies to all of them. Everything else passes through.
 
-Quorum queues know no limit for all consumers of a channel, so RabbitMQ hands out a few hints of each lane, which wait
-here, unacknowledged, for a slot of the worker: Celery gets as many as its prefetch count allows, those of earlier lanes
-first, and none of jobs that ask a model while this process has no room for them. What is not a hint is dropped, as by
-the Redis transport.
+Quorum queues support no limit over all consumers of a channel. So RabbitMQ delivers a few hints of each lane, which
+wait in the channel, unacknowledged, for a slot of the worker: Celery gets as many as its prefetch count allows, those
+of earlier lanes first, and none of jobs that ask a model while this process has no room for them. Like the Redis
+transport, it drops messages that are not hints.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from cogitate.workers.transport.lanes import ARGUMENTS, LANES, Lane, queues_of
 
 SCHEMES = ("amqp", "pyamqp")
 TLS_SCHEMES = ("amqps",)
-AHEAD = 2  # hints of each lane that wait here
+AHEAD = 2  # hints of each lane that wait in a channel
 
 log = structlog.get_logger()
 
 
 class _Held(NamedTuple):
-    """A hint that waits here, and what passes it to Celery."""
+    """A hint that waits in the channel, and the callback that passes it to Celery."""
 
     message: Any
     deliver: Callable[[Any], None]
@@ -49,15 +49,15 @@ class Channel(pyamqp.Channel):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._slots = sys.maxsize  # hints that Celery may have and not have acknowledged
-        self._passed: dict[int, Lane] = {}  # these hints, by delivery tag
+        self._slots = sys.maxsize  # unacknowledged hints that Celery may have
+        self._passed: dict[int, Lane] = {}  # the lanes of these hints, by delivery tag
         self._held: dict[Lane, deque[_Held]] = {lane: deque() for lane in LANES}
-        self._asked_last = False  # the hint passed last was of a job that asks a model
+        self._asked_last = False  # whether the latest hint's job asks a model
         self._passing = self._looks_again = False
         self.connection.cogitate_channels.add(self)
 
     def exchange_declare(self, exchange: str, *args: Any, **options: Any) -> Any:
-        """Declare an exchange. Lanes have none of their own: hints go to them by name."""
+        """Declare an exchange. Lanes have none: the default exchange routes hints by the queue's name."""
         return None if is_kind(exchange) else super().exchange_declare(exchange, *args, **options)
 
     def queue_declare(self, queue: str = "", *args: Any, **options: Any) -> Any:
@@ -65,9 +65,9 @@ class Channel(pyamqp.Channel):
         if not is_kind(queue):
             return super().queue_declare(queue, *args, **options)
         passive = bool(options.get("passive"))
-        found = [self._declare_lane(name, passive) for name in queues_of(queue)]
-        counts = [sum(column) for column in zip(*(one[1:] for one in found), strict=True)]
-        return type(found[0])(queue, *counts)
+        lanes = [self._declare_lane(name, passive) for name in queues_of(queue)]
+        counts = [sum(column) for column in zip(*(lane[1:] for lane in lanes), strict=True)]
+        return type(lanes[0])(queue, *counts)
 
     def _declare_lane(self, name: str, passive: bool) -> Any:
         return super().queue_declare(name, passive=passive, durable=True, auto_delete=False, arguments=ARGUMENTS)
@@ -83,7 +83,7 @@ class Channel(pyamqp.Channel):
         return sum(super(Channel, self).queue_purge(name, *args, **options) for name in queues_of(queue))
 
     def basic_qos(self, prefetch_size: int, prefetch_count: int, a_global: bool, *args: Any) -> Any:
-        """Note how many hints Celery may have; RabbitMQ hands out a few of each lane."""
+        """Record how many hints Celery may have, and have RabbitMQ deliver a few of each lane."""
         self._slots = prefetch_count or sys.maxsize
         self._pass_on()
         return super().basic_qos(0, AHEAD, False, *args)
@@ -106,7 +106,7 @@ class Channel(pyamqp.Channel):
         return None if tags else super().basic_cancel(consumer_tag, *args, **options)
 
     def basic_ack(self, delivery_tag: int, *args: Any, **options: Any) -> Any:
-        """Acknowledge a message: a worker has begun its job, so the next hint may go to Celery."""
+        """Acknowledge a message whose job has begun, so that the next hint may go to Celery."""
         super().basic_ack(delivery_tag, *args, **options)
         self._settled(delivery_tag)
 
@@ -120,7 +120,7 @@ class Channel(pyamqp.Channel):
             self._pass_on()
 
     def _take(self, kind: str, lane: Lane, deliver: Callable[[Any], None], message: Any) -> None:
-        """Hold a hint that RabbitMQ handed out; drop anything else."""
+        """Hold a hint that RabbitMQ delivered; drop any other message."""
         try:
             check_hint(_envelope(message), kind)
         except MessageRefused as refusal:
@@ -131,8 +131,8 @@ class Channel(pyamqp.Channel):
         self._pass_on()
 
     def _pass_on(self) -> None:
-        """Pass hints to Celery while it has slots; look again soon if some wait for room only."""
-        if self._passing:  # by Celery, which has acknowledged one at once
+        """Pass hints to Celery while it has slots; try again soon if some only wait for room."""
+        if self._passing:  # Celery has acknowledged a hint within this method
             return
         self._passing = True
         try:
@@ -149,14 +149,14 @@ class Channel(pyamqp.Channel):
     def _next_lane(self) -> Lane | None:
         waiting = [lane for lane in LANES if self._held[lane]]
         if any(lane.asks for lane in waiting):
-            coming = sum(lane.asks for lane in self._passed.values())  # to this process's places
+            coming = sum(lane.asks for lane in self._passed.values())  # hints that will take this process's room
             if room.left() <= coming:
                 waiting = [lane for lane in waiting if not lane.asks]
         return min(waiting, key=lambda lane: lane.asks == self._asked_last, default=None)
 
     def _look_again(self) -> None:
         loop = get_event_loop()
-        if loop is None or self._looks_again:  # without a loop, `Transport.drain_events` looks
+        if loop is None or self._looks_again:  # without a loop, `Transport.drain_events` tries again
             return
         self._looks_again = True
 
@@ -173,7 +173,7 @@ def _tag_of(consumer_tag: str, lane: Lane) -> str:
 
 
 def _envelope(message: Any) -> dict[str, Any]:
-    """Return a message as kombu writes it to Redis, which is what `check_hint` reads."""
+    """Convert a message to the envelope that kombu writes to Redis, which `check_hint` reads."""
     body, properties = message.body, message.properties
     raw = body if isinstance(body, bytes) else str(body).encode(errors="surrogatepass")
     headers = properties.get("application_headers")
@@ -201,7 +201,7 @@ class Connection(pyamqp.Connection):
         super().__init__(*args, **options)
 
     def heartbeat_tick(self, rate: int = 2) -> None:
-        """Look for room, too: a timer that would have looked is lost where Celery drops its own to connect again."""
+        """Check for room as well: when Celery reconnects it drops its timers, including the channel's next check."""
         super().heartbeat_tick(rate)
         for channel in list(self.cogitate_channels):
             channel._looks_again = False
@@ -214,7 +214,7 @@ class Transport(pyamqp.Transport):
     Connection = Connection
 
     def drain_events(self, connection: Any, **options: Any) -> Any:
-        """Wait for events, in a worker without an event loop, and look for room."""
+        """Wait for events in a worker without an event loop, and then check for room."""
         try:
             return super().drain_events(connection, **options)  # type: ignore[no-untyped-call]
         finally:
@@ -224,7 +224,7 @@ class Transport(pyamqp.Transport):
 
 
 class TlsTransport(Transport, pyamqp.SSLTransport):
-    """The same over TLS."""
+    """The same transport over TLS."""
 
 
 def register() -> None:

@@ -1,4 +1,4 @@
-"""URLs of the broker, translated for kombu and Flower, and a correction of how Flower reads them."""
+"""Translates the broker's URL for kombu and Flower, and corrects how Flower reads it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from cogitate.workers.transport.lanes import queues_of
 T = TypeVar("T")
 TlsOption = ssl.VerifyMode | bool | str
 
-#: Options for certificates in a "rediss://" URL, which redis-py reads from the same URL.
 ENCRYPTED = ("rediss", "amqps")
+#: Options for certificates in a "rediss://" URL, which redis-py reads from the same URL.
 FILES = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile")
 _MODES = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _CHECKED = {"true": True, "false": False}
 
 
 def kombu_url(url: str) -> str:
-    """Return a broker's URL in kombu's and Flower's form: "unix://" becomes "redis+socket://"; TLS options are removed.
+    """Convert a broker's URL to kombu's and Flower's form: "redis+socket://" for "unix://", without TLS options.
 
     kombu prefers TLS options in the URL to its arguments, so it gets them from `tls` alone. It reads user, password and
-    database from their places in the URL, but not from the query, where redis-py accepts them too.
+    database from their places in the URL, but not from the query, where redis-py accepts them as well.
     """
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query))
@@ -45,7 +45,7 @@ def kombu_url(url: str) -> str:
 
 
 def tls(url: str) -> dict[str, TlsOption] | None:
-    """Return the TLS options of a "rediss://" or "amqps://" URL. Unlike kombu's, our default is to check certificates.
+    """Return the TLS options of a "rediss://" or "amqps://" URL. Unlike kombu, check certificates by default.
 
     "?ssl_ca_certs=/path/ca.pem" names the trusted authority; "?ssl_cert_reqs=none" turns the check off.
 
@@ -69,7 +69,7 @@ def tls(url: str) -> dict[str, TlsOption] | None:
 
 
 def _for_amqp(options: dict[str, TlsOption], url: str) -> dict[str, TlsOption]:
-    """Return the options by the names that py-amqp has, which checks the host's name if it is given one."""
+    """Rename the options for py-amqp, which checks the host's name if an option gives it."""
     checks_host = options.pop("ssl_check_hostname", options["ssl_cert_reqs"] != ssl.CERT_NONE)
     named = {name.removeprefix("ssl_"): value for name, value in options.items()}
     return named | ({"server_hostname": urlsplit(url).hostname or ""} if checks_host else {})
@@ -84,8 +84,8 @@ def _choice(name: str, value: str, known: Mapping[str, T]) -> T:
 def correct_flower() -> None:
     """Correct Flower's broker page, if Flower is loaded.
 
-    On a unix socket flower 2.2 always reads database 0. On RabbitMQ it looks for queues by the names that workers
-    consume, and in the virtual host "/" for none at all.
+    On a unix socket, flower 2.2 always reads database 0. On RabbitMQ, it looks for queues by the names that workers
+    consume, and finds none in the virtual host "/".
 
     `celery` loads Flower with its other commands before it loads the app, so the app can correct it.
     """

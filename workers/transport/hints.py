@@ -1,17 +1,17 @@
-"""Hints on the wire, the check that a message is one, and the turns of runs at the queue of a kind.
+"""Hints on the wire: how to recognise one, and how runs take turns at the queue of a kind.
 
 The fields are those of Celery's task protocol 2 inside kombu's envelope, as kombu 5.7 writes them. The worker refuses
-anything else in a kind's queue (garbage, another program's task, a tampered message) before Celery sees it: a task
-message without an id breaks Celery's connection and returns to the queue, over and over.
+any other message in a kind's queue (garbage, another program's task, a tampered message) before Celery sees it: a task
+message without an id breaks Celery's connection and returns to the queue, again and again.
 
 A run with many jobs does not delay the jobs of other runs. The queue itself, on which workers block, holds identical
 tickets, one per hint. The hints are in separate lists, one per run. A worker that draws a ticket takes the next hint of
 the run whose turn it is, from any of its queues; a run with share 3 gets three hints for each hint of a run with share
-1, whatever the kinds of their jobs. A ticket without a hint, or a hint without a ticket, is harmless: a hint that no
-longer waits is repeated while its job is open.
+1, whatever the kinds of their jobs. A ticket without a hint, or a hint without a ticket, is harmless: the host repeats
+a hint that no longer waits while its job is open.
 
-A kind's queue has two lists of tickets, using kombu's list per priority: one for jobs that ask a model, and one for the
-others, so that a worker without free places for a model can leave the former to other workers.
+A kind's queue has two lists of tickets, which use kombu's lists per priority: one for jobs that ask a model, and one
+for the others, so that a worker without room for the former can leave them to other workers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Properties(msgspec.Struct):
 
 
 class _Headers(msgspec.Struct):
-    """Headers. Those that delay, expire, limit, group or compress a message must be None: hints never use them."""
+    """Headers. Those that delay, expire, limit, group or compress a message must be None: hints never have them."""
 
     task: str
     id: str
@@ -90,25 +90,25 @@ class MessageRefused(CogitateError, ValueError):
 
 
 def check_hint(message: object, kind: str) -> str:
-    """Return the id of the job that a message in this kind's queue hints at.
+    """Return the job id of a message in this kind's queue.
 
     Raises:
         MessageRefused: if the message is not a hint for a job of this kind.
     """
     try:
-        found = typed_json.convert(message, _Message)
-        body = binascii.a2b_base64(found.body, strict_mode=True)
+        hint = typed_json.convert(message, _Message)
+        body = binascii.a2b_base64(hint.body, strict_mode=True)
         (job_id,), keywords, _ = _BODY.decode(body)
         hinted = _kind_of(job_id)
     except (ValueError, RecursionError) as error:  # raised by msgspec, binascii or this function
         raise MessageRefused(str(error)) from None
-    if keywords or found.headers.task != kind or hinted != kind:
-        raise MessageRefused(f"expected a job of kind {kind!r}, found {found.headers.task!r} for {hinted!r}")
+    if keywords or hint.headers.task != kind or hinted != kind:
+        raise MessageRefused(f"expected a job of kind {kind!r}, found {hint.headers.task!r} for {hinted!r}")
     return job_id
 
 
 def read_hint(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Return the id of the job that a text in this kind's queue hints at, and the headers of its message.
+    """Return the job id and the headers of a message's text in this kind's queue.
 
     Raises:
         MessageRefused: if the text is not a hint for a job of this kind.
@@ -125,7 +125,7 @@ def _kind_of(job_id: str) -> str:
         raise MessageRefused(f"a job id of {len(job_id)} characters is longer than {MAX_JOB_ID}")
     run, key = split_job_id(job_id)
     check_run_name(run)
-    job_id.encode()  # a lone surrogate cannot be sent to Redis
+    job_id.encode()  # raises for a lone surrogate, which cannot be sent to Redis
     return key.kind
 
 
@@ -153,24 +153,24 @@ class _ControlProperties(msgspec.Struct):
     body_encoding: Literal["base64"]
 
 
-QUICK, ASKING = 0, 9  # kombu's priorities, used only to name the lists: a worker takes from both in turn
-TICKETS = {QUICK: '"~"', ASKING: '"~9"'}  # JSON, like everything in a queue
-DRAWN = {"~": QUICK, "~9": ASKING}  # the tickets as read
+QUICK, ASKING = 0, 9  # kombu's priorities, which only name the lists: a worker takes from both in turn
+TICKETS = {QUICK: '"~"', ASKING: '"~9"'}  # as JSON, like everything in a queue
+DRAWN = {"~": QUICK, "~9": ASKING}  # the tickets after decoding
 KEPT = 86_400  # seconds after which unclaimed hints expire
-TURNS_KEPT = 7 * KEPT  # seconds after which the turns expire: they outlive all hints
+TURNS_KEPT = 7 * KEPT  # seconds after which the turns expire; they must outlive all hints
 
 
 def tickets_key(queue: str, priority: int) -> str:
-    """Return the key of a list of tickets of a queue, as kombu names it."""
+    """Return the key of one of a queue's lists of tickets, as kombu names it."""
     return f"{queue}{Channel.sep}{priority}" if priority else queue
 
 
-#: Returns a job's message with a delivery tag, which must be unique on Redis.
+#: Renders a job's message with a delivery tag, which must be unique on Redis.
 Render = Callable[[Job, str], str]
 
 
 class Line(NamedTuple):
-    """The hints of a run that wait together, in their order."""
+    """A list of one run's waiting hints."""
 
     queue: str
     priority: int
@@ -179,17 +179,17 @@ class Line(NamedTuple):
 
 
 def hints_key(tickets: str, run: str, share: int) -> str:
-    """Return the key of a run's hints for a list of tickets."""
+    """Return the key of a run's hints that belong to a list of tickets."""
     return f"{tickets}:of:{share}/{run}"
 
 
 def runs_key(tickets: str) -> str:
-    """Return the key of the runs that have hints for a list of tickets."""
+    """Return the key of the runs whose hints belong to a list of tickets."""
     return f"{tickets}:runs"
 
 
 def queue_hints(pipe: Any, queue: str, priority: int, run: str, share: int, hints: list[str]) -> None:
-    """Queue hints of a run with a ticket for each; hints go first, so that no ticket is drawn without a hint."""
+    """Queue hints of a run with a ticket for each. Hints go first, so that no worker draws a ticket without a hint."""
     tickets = tickets_key(queue, priority)
     pipe.lpush(hints_key(tickets, run, share), *hints)
     pipe.expire(hints_key(tickets, run, share), KEPT)
@@ -201,21 +201,21 @@ def queue_hints(pipe: Any, queue: str, priority: int, run: str, share: int, hint
 def next_hints(
     client: Any, queues: Sequence[str], priority: int, most: int = 1, *, prefix: str = ""
 ) -> list[tuple[str, str]]:
-    """Remove and return the next hints, each with its queue, for the ticket already drawn and others with theirs.
+    """Remove and return the next hints, each with its queue: one for the drawn ticket, others with their tickets.
 
-    There are at most `most`, plus one if tickets were lost, and none if no hint is waiting.
+    Returns at most `most` hints, plus one if tickets were lost, and none if no hint waits.
 
     Args:
-        queues: those from which hints may be taken; the ticket was drawn from the first one.
-        most: 0: no ticket is drawn yet; take one hint with a ticket of any queue.
+        queues: the queues to take hints from; the ticket was drawn from the first.
+        most: the most hints; 0 if no ticket is drawn yet: take one hint with a ticket of any queue.
         prefix: of the keys of all queues, if the client adds none.
     """
     lane = tickets_key("", priority)
-    found = _script(client)(keys=[prefix + queues[0] + lane], args=[most, lane, TURNS_KEPT, *queues])
-    texts = iter([text.decode() if isinstance(text, bytes) else text for text in found])
+    pairs = _script(client)(keys=[prefix + queues[0] + lane], args=[most, lane, TURNS_KEPT, *queues])
+    texts = iter([text.decode() if isinstance(text, bytes) else text for text in pairs])
     return list(zip(texts, texts, strict=True))
 
 
-@lru_cache(maxsize=8)  # a process has one or two clients; the hash of the script is computed once for each
+@lru_cache(maxsize=8)  # a process has one or two clients; computes the script's hash once for each
 def _script(client: Any) -> Any:
     return client.register_script(source("turn"))

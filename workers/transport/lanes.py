@@ -1,12 +1,12 @@
-"""The lanes of a kind on RabbitMQ: the quorum queues that carry its hints, and which of them a hint takes.
+"""The lanes of a kind on RabbitMQ: the quorum queues that carry its hints, and the choice of one for each hint.
 
-A quorum queue has no priorities that order by due tick, so a kind has several queues. Jobs that ask a model have three
-lanes, by the ticks left until they are due; jobs that ask none, which a full worker still runs, have two. A worker
-takes from an earlier lane first.
+A quorum queue has no priorities that could order hints by due tick, so a kind has several queues. Jobs that ask a model
+have three lanes, by the ticks until they are due; jobs that ask none, which a worker without room still runs, have two.
+A worker takes from an earlier lane first.
 
-Unlike on Redis, the hints of all runs share these queues, in order of arrival. So that a large run does not delay the
-others, only the first hints of a burst, those that are due first, keep their lane: the rest wait in the last one. The
-host repeats the hints of unclaimed jobs, and a repeated hint takes the lane that then fits.
+Unlike on Redis, the hints of all runs share these queues in order of arrival. To keep a large run from delaying the
+others, only the first hints of a burst, those due first, keep their lane; the rest go to the last one. The host repeats
+the hints of unclaimed jobs, and a repeated hint takes the lane that fits by then.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from cogitate.tasks.job import Job
 
 
 class Lane(NamedTuple):
-    """A lane, which every kind has."""
+    """A lane. Every kind has all of them."""
 
     name: str
-    asks: bool  # its jobs ask a model
-    within: int  # most ticks that are left until its jobs are due
+    asks: bool  # whether its jobs ask a model
+    within: int  # the most ticks until its jobs are due
 
 
 _EVER = 1 << 62
@@ -32,14 +32,14 @@ LANES = (
     Lane("now", True, 8),
     Lane("soon", True, 64),
     Lane("later", True, _EVER),
-)  # in the order in which a worker takes from those that ask a model, and from the others
-BURST = 64  # hints of a kind that keep their lane, of all that a run with a share of 1 publishes at once
+)  # in the order in which a worker takes from lanes of either type
+BURST = 64  # hints of a kind that keep their lane, among those that a run with a share of 1 publishes at once
 KEPT = 86_400_000  # milliseconds after which a hint that no worker takes expires, as on Redis
 ARGUMENTS = {"x-queue-type": "quorum", "x-message-ttl": KEPT}
 
 
 def queue_of(kind: str, lane: Lane) -> str:
-    """Return the name of a kind's queue for a lane, apart from the names of others on a shared broker."""
+    """Return the name of a kind's queue for a lane, distinct from other programs' queues on a shared broker."""
     return f"cogitate.{kind}.{lane.name}"
 
 
@@ -49,11 +49,11 @@ def queues_of(kind: str) -> dict[str, Lane]:
 
 
 def choose_lanes(jobs: Sequence[Job], tick: int, share: int) -> Iterator[tuple[Job, Lane]]:
-    """Yield each job of a burst with its lane, the one that is due first before the others.
+    """Yield each job of a burst with its lane, in order of due tick.
 
     Args:
-        tick: the newest tick that is known.
-        share: of the run, as `worker_share`.
+        tick: the newest known tick.
+        share: the run's `worker_share`.
     """
     kept: dict[tuple[str, bool], int] = {}
     for job in sorted(jobs, key=lambda job: job.due):

@@ -1,7 +1,6 @@
-"""The sender of hints to Redis: those of a tick in one round trip.
+"""Sends a tick's hints to Redis in one round trip.
 
-A hint that still waits there is not queued a second time: behind a long queue, most turns of the run would go to jobs
-that are done.
+It does not queue a hint again that still waits: in a long queue, most of the run's turns would go to finished jobs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from cogitate.workers.transport.hints import ASKING, QUICK, Line, Render, hints_
 from cogitate.workers.transport.outage_log import OutageLog
 
 CHUNK = 500  # messages in one LPUSH; some 0.5 MB, far below the server's limits
-MOST_REMEMBERED = 10_000  # hints, without a look at which of them wait
+MOST_REMEMBERED = 10_000  # hints to remember before asking the broker which of them still wait
 
 
 class _Properties(msgspec.Struct):
@@ -38,21 +37,21 @@ _MESSAGE = typed_json.decoder(_Message)
 
 
 class QueuedHints:
-    """The hints of one host that may still wait in the broker, by line. Use it from one thread at a time.
+    """One host's hints that may still wait in the broker, by line. Use it from one thread at a time.
 
-    A hint's delivery tag has a number that grows with each hint of the host. Workers take the hints of a line in their
-    order, so those before the oldest one that waits have been taken.
+    A hint's delivery tag contains a number that grows with each hint of the host. Workers take the hints of a line in
+    order, so they have taken all hints before the oldest waiting one.
     """
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self._origin = str(uuid4())[:-12]  # a UUID for each hint would dominate the cost of publishing
         self._count = 0
-        self._lines: defaultdict[Line, dict[str, int]] = defaultdict(dict)  # job id -> number, in their order
+        self._lines: defaultdict[Line, dict[str, int]] = defaultdict(dict)  # job id -> number, in ascending order
         self._line_of: dict[str, Line] = {}
 
     def tag(self, line: Line, job_id: str) -> str:
-        """Return the delivery tag of the job's next hint, a UUID, which joins the end of its line."""
+        """Return the delivery tag, a UUID, of a job's next hint, and put the hint at the end of its line."""
         self._count += 1
         self._lines[line].pop(job_id, None)
         self._lines[line][job_id] = self._count
@@ -60,7 +59,7 @@ class QueuedHints:
         return f"{self._origin}{self._count:012x}"
 
     def waiting(self, job_ids: Iterable[str]) -> set[str]:
-        """Return the jobs whose newest hint still waits, of those given. It asks the broker only if one may.
+        """Return those of the given jobs whose newest hint still waits. Asks the broker only if one may.
 
         Raises:
             RedisError: if the broker is away.
@@ -85,7 +84,7 @@ class QueuedHints:
                 del numbers[job_id], self._line_of[job_id]
 
     def _number(self, hint: bytes) -> int:
-        """Return the number of a hint of this host; 0 for any other, which was there before."""
+        """Return the number of a hint of this host; 0 for another host's hint, which is older."""
         try:
             tag = _MESSAGE.decode(hint).properties.delivery_tag
             return int(tag.removeprefix(self._origin), 16) if tag.startswith(self._origin) else 0
@@ -97,9 +96,9 @@ class RedisSender:
     """A sender to a Redis server.
 
     Args:
-        prefix: of the keys of all queues.
-        share: of the run, as `worker_share`.
-        timeout: in seconds, of each command.
+        prefix: the prefix of all queues' keys.
+        share: the run's `worker_share`.
+        timeout: seconds for each command.
     """
 
     def __init__(self, url: str, *, prefix: str, share: int, timeout: float) -> None:
@@ -115,7 +114,7 @@ class RedisSender:
         self._outage = OutageLog()
 
     def send(self, jobs: Sequence[Job], render: Render) -> int:
-        """Queue a hint for every job, all of one run, unless one waits; return for how many there is one.
+        """Queue a hint for every job of one run, unless one waits; return the number of jobs that have one.
 
         Returns 0 if the server is away.
         """
@@ -141,7 +140,7 @@ class RedisSender:
             pipe.execute()
 
     def await_confirms(self, timeout: float) -> bool:
-        """Return that no hint is on its way: Redis has answered `send`, or was away."""
+        """Return whether the latest `send` reached Redis; no hint is ever on its way after `send`."""
         return not self._outage.away
 
     def close(self) -> None:

@@ -1,20 +1,20 @@
-"""kombu's Redis transport, guarded: registered under kombu's names, so URLs and Flower's pages do not change.
+"""A guarded version of kombu's Redis transport, registered under its names, so URLs and Flower's pages do not change.
 
 It works around two faults of kombu 5.7.0 that end a worker:
 
-- A worker that is busy when Redis goes away asks a channel for a new connection after its transport has been closed,
-  and dies of `AttributeError: 'NoneType' object has no attribute 'hostname'` in `Channel._connparams`. A connection
-  error instead makes it reconnect like any other.
-- An item in a queue that is not a hint (no JSON, no envelope, a task without an id) raises out of the event loop: it
-  ends the worker, or makes it reconnect and take the same item over and over. The transport drops it and logs
+- A worker that is busy when Redis goes away asks a channel for a new connection after the channel's transport has been
+  closed, and dies of `AttributeError: 'NoneType' object has no attribute 'hostname'` in `Channel._connparams`. The
+  guarded channel raises a connection error instead, after which the worker reconnects.
+- A queue's item that is not a hint (no JSON, no envelope, a task without an id) raises out of the event loop: it ends
+  the worker, or makes it reconnect and take the same item again and again. The guarded transport drops it and logs
   `message.refused`.
 
-It also takes hints in turn by run (`cogitate.workers.transport.hints`), and takes none of jobs that ask a model while
-this process has no room for them, since another worker may have. With plenty of room it takes several together, which
-saves two round trips for each but the first.
+It also takes hints from runs in turn (`cogitate.workers.transport.hints`), and none of jobs that ask a model while this
+process has no room for them, since another worker may have room. With plenty of room it takes several hints together,
+which saves two round trips for each hint but the first.
 
-A third fault costs time: kombu creates a client object for each command, which with redis-py 8 takes longer than the
-command.
+A third fault costs time: kombu creates a client object for each command, which takes longer than the command with
+redis-py 8.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from cogitate.workers.transport.hints import (
 )
 
 SCHEMES = ("redis", "rediss")  # "redis+socket://" is kombu's "redis" with a path
-AT_ONCE = 8  # most hints of jobs that ask a model to take together
-SHARE_OF_ROOM = 4  # take hints for at most a fourth of the room: other workers have room too
+AT_ONCE = 8  # the most hints of jobs that ask a model to take together
+SHARE_OF_ROOM = 4  # take hints for at most a quarter of the room at once, since other workers have room too
 
 log = structlog.get_logger()
 
@@ -52,11 +52,11 @@ log = structlog.get_logger()
 class Channel(kombu_redis.Channel):
     """A channel that reports a closed transport as a lost connection."""
 
-    # A closing worker drops the hints that it has not started: the host repeats them.
+    # A closing worker drops the hints of jobs that it has not started, since the host repeats them.
     do_restore = False
 
-    _shared: tuple[Any, Any] | None = None  # a pool and the client over it
-    _turned = False
+    _shared: tuple[Any, Any] | None = None  # a pool and the client that uses it
+    _turned = False  # whether the lists of jobs that ask a model come first
 
     def _create_client(self, asynchronous: bool = False) -> Any:
         if asynchronous:
@@ -71,11 +71,11 @@ class Channel(kombu_redis.Channel):
         return super()._connparams(asynchronous=asynchronous)  # type: ignore[no-untyped-call]
 
     def _brpop_start(self, timeout: float | None = None) -> None:
-        """Block on the lists of all queues; kombu's own method has a fixed order and cannot skip a list."""
+        """Block on the lists of all queues. kombu's own method has a fixed order and cannot skip a list."""
         queues = self._queue_cycle.consume(len(self.active_queues))
         if not queues:
             return
-        lists = (ASKING, QUICK) if self._turned else (QUICK, ASKING)  # the first one that is not empty is served
+        lists = (ASKING, QUICK) if self._turned else (QUICK, ASKING)  # Redis serves the first that is not empty
         self._turned = not self._turned
         seconds = self.brpop_timeout if timeout is None else timeout
         keys = [tickets_key(queue, priority) for queue in queues for priority in lists]
@@ -93,7 +93,7 @@ class Channel(kombu_redis.Channel):
             self.connection.reader = self
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call]
-        except (ValueError, RecursionError) as error:  # not JSON; connection errors are of another class
+        except (ValueError, RecursionError) as error:  # not JSON; connection errors have another class
             log.warning("message.refused", queue=None, why=f"not a message: {type(error).__name__}")
             raise Empty from None
 
@@ -114,7 +114,7 @@ class Transport(kombu_redis.Transport):
             self._deliver_checked(message, queue)
 
     def _at_once(self) -> int:
-        """Return how many hints to take with one ticket: a share of the jobs for which there is room."""
+        """Return how many hints to take with one ticket: a share of this process's room."""
         slots = self.reader.qos.can_consume_max_estimate()  # None: without a limit
         most = room.left() if slots is None else min(room.left(), slots)
         return max(1, min(AT_ONCE, most // SHARE_OF_ROOM))

@@ -1,4 +1,4 @@
-"""The room of this process for jobs that ask a model: transports take hints of such jobs only while there is some."""
+"""This process's room for jobs that ask a model: transports take hints of such jobs only while there is room."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def left() -> int:
 
 
 def take_within(room: Callable[[], int]) -> None:
-    """Take hints of jobs that ask a model only while there is room; `room` returns how many this process can take."""
+    """Limit hints of jobs that ask a model to the room of this process; `room` returns how many it can take."""
     global _left
     _left = room

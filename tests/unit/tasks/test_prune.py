@@ -144,9 +144,11 @@ def test_reflections_and_plans_beyond_their_limits_go() -> None:
 @pytest.mark.parametrize(("hour", "told"), [("1:24 AM", "was going to sell"), ("1:26 AM", "will sell")])
 def test_events_past_at_the_due_time_are_told_in_the_past(hour: str, told: str) -> None:
     """It is due five ticks, here minutes, after its request."""
-    stream = stream_of(message(f"I will sell 3 cakes on day 2 at {hour}.", 500), message("Good.", 501))
+    more = [f"The baker says that oven {n} of the mill burns by night, and that nobody mends it." for n in range(8)]
+    lines = [f"I will sell 3 cakes on day 2 at {hour}.", *more]  # too long for minutes
+    stream = stream_of(*(message(said, 500) for said in lines))
     minute = 1_440 + 80
-    params = {"routine": [], "talks": [[1, 2]]}
+    params = {"routine": [], "talks": [[*range(1, len(lines) + 1)]]}
     (summary,) = appended(KIND.heuristic(case_of(KIND, stream, minute, params=params)))
     assert f"{told} 3 cakes" in summary.text
 

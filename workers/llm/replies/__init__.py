@@ -1,1 +1,1 @@
-"""Replies of endpoints: the answer, its usage, a named failure, and facts learned from errors."""
+"""Reads replies of endpoints: the answer, its usage, a named failure, and what errors teach about the endpoint."""

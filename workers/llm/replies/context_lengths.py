@@ -1,8 +1,8 @@
-"""Context lengths of models, learned when a prompt was too long, so that the next one is not.
+"""Context lengths of models, learned from prompts that were too long.
 
-Most endpoints name the length in the error. It is accepted if the refused request exceeded it by our estimate, which
-errs on the safe side. If none is named, the next prompts take three quarters of the refused one. Learned lengths are
-stored in Redis for an hour; other workers look them up twice a minute.
+Most endpoints name the length in the error. A worker accepts it if the refused request exceeded it by our estimate,
+which errs on the safe side. If the error names none, the next prompts take three quarters of the refused one. Redis
+keeps learned lengths for an hour; other workers look them up twice a minute.
 
 cogitate:context:<server> <model>   string   tokens of prompt and answer; expires after an hour
 """
@@ -35,13 +35,13 @@ _NAMED = re.compile(
 
 
 def named_context(error_text: str) -> int:
-    """Return the context length that an error names, in tokens; 0 if it names none.
+    """Return the context length in an error's text, in tokens; 0 if there is none.
 
-    It is the number after a word for a limit. Without one it is the second largest number, since that of the request
-    is larger; a number that may be an error's status does not count.
+    It is the number after a word for a limit. Without such a word it is the second largest number, since the size of
+    the request is larger; a number that may be an HTTP error status does not count.
     """
     named, numbers = (
-        [tokens for one in pattern.findall(error_text) if _LEAST <= (tokens := int(one.replace(",", ""))) <= _MOST]
+        [size for digits in pattern.findall(error_text) if _LEAST <= (size := int(digits.replace(",", ""))) <= _MOST]
         for pattern in (_NAMED, _NUMBER)
     )
     return (*named, *sorted({*numbers} - _STATUSES)[-2:], 0)[0]
@@ -51,7 +51,7 @@ class ContextLengths:
     """The learned context lengths of one server's models. Thread-safe.
 
     Args:
-        client: shares the lengths with other workers; None: this process only.
+        client: shares the lengths with other workers; None: this process learns its own.
         clock: returns seconds, from any starting point.
     """
 
@@ -63,7 +63,7 @@ class ContextLengths:
         self._lock = threading.Lock()
 
     def of(self, model: str) -> int:
-        """Return the tokens that prompt and answer may have together, or 0 if unknown."""
+        """Return the most tokens that prompt and answer may have together, or 0 if unknown."""
         now = self._clock()
         with self._lock:
             tokens, since = self._known.get(model, (0, -LOOKED_UP_EVERY))
@@ -84,7 +84,7 @@ class ContextLengths:
             prompt_tokens: the estimate of the prompt.
         """
         if named and named >= prompt_tokens + output_cap:
-            return  # by that figure the prompt fitted: learn nothing from a contradiction
+            return  # by that figure the prompt fitted: a contradiction teaches nothing
         tokens = named or prompt_tokens * 3 // 4 + output_cap
         with self._lock:
             known, _ = self._known.get(model, (0, 0.0))

@@ -1,16 +1,16 @@
-"""The first guess at what an error response means: from its status, its form, and a few stems of words.
+"""Classifies error responses by a first guess: from the status, the form, and a few word stems.
 
-Providers disagree about status codes, and each has its own words. A guess decides whether the same job asks again;
-which calls fail decides what is set aside (`cogitate.workers.gate.endpoint_reports`). So a wording that no line
-matches costs one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses of providers, each with its
-source.
+Providers disagree about status codes, and each has its own wording. The guess only decides whether the same job asks
+again; which calls fail decides what the gate sets aside (`cogitate.workers.gate.endpoint_reports`). So a wording that
+no line matches costs one job, not an endpoint. `tests/fixtures/error-wordings.json` holds responses of providers, each
+with its source.
 
-A provider's error text may contain part of the key or of the prompt, so the client uses it to classify the failure and
-then drops it: a `Failure` holds only kind, status and an error code.
+A provider's error text may contain a part of the key or of the prompt. So the client uses it to classify the failure
+and then drops it: a `Failure` holds only kind, status and an error code.
 
 Endpoints express a requested wait in many ways: `Retry-After` (RFC 9110, section 10.2.3) in seconds or as a date,
 `retry-after-ms`, `x-ratelimit-reset-*` next to each limit's remainder, `RateLimit` with both in one
-(draft-ietf-httpapi-ratelimit-headers), or a field or the words of the error.
+(draft-ietf-httpapi-ratelimit-headers), or a field or the text of the error.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ def requested_wait(headers: Mapping[str, str], error_text: str = "", *, limited:
     """Return the seconds to wait, or None if the response names no time.
 
     Args:
-        error_text: the words of the error, see `failures.error_text`.
-        limited: whether a limit caused the error. If not, only an exhausted limit counts: many providers report with
-            every response when their limits reset.
+        error_text: the text of the error, from `error_text`.
+        limited: whether a limit caused the error. If not, only an exhausted limit counts, since many providers report
+            in every response when their limits reset.
     """
     named = {name.lower(): value.strip() for name, value in headers.items()}
     now = _date(named.get("date", "")) or time.time()  # dates follow the server's clock, which may differ
     after = (_until(value.strip(), now) for name, value in headers.items() if name.lower() == "retry-after")
-    said = _IN_TEXT.search(f"wait {named.get('retry-after', '')}\n{error_text}")  # "5 seconds, then retry"
+    in_text = _IN_TEXT.search(f"wait {named.get('retry-after', '')}\n{error_text}")  # "5 seconds, then retry"
     milliseconds = named.get("retry-after-ms", "")
     waits = (
         float(milliseconds) / 1000 if _NUMBER.fullmatch(milliseconds) else None,
-        max((one for one in after if one is not None), default=None),
-        None if said is None else _duration(said[1]),  # "try again in 1m30s", "retry after 20 seconds"
+        max((seconds for seconds in after if seconds is not None), default=None),
+        None if in_text is None else _duration(in_text[1]),  # "try again in 1m30s", "retry after 20 seconds"
         _reset(named, limited, now),
     )
-    wait = next((one for one in waits if one is not None), None)
+    wait = next((seconds for seconds in waits if seconds is not None), None)
     return None if wait is None else min(max(wait, 0.0), _LONGEST)
 
 
 def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | None:
     """Return the wait until the exhausted limit resets.
 
-    If no remainders are reported, return the shortest wait that a response to a `limited` request names.
+    If the response reports no remainders, return its shortest wait, provided that a limit caused the error.
     """
     waits = [
         (headers.get(name.replace("reset", "remaining")) in ("0", "0.0"), wait)
@@ -78,7 +78,7 @@ def _reset(headers: Mapping[str, str], limited: bool, now: float) -> float | Non
 
 
 def _until(value: str, now: float) -> float | None:
-    """Return the seconds that a header names: as a number, a duration, a date, or a time since 1970."""
+    """Return the seconds that a header asks to wait: a number, a duration, a date, or a time since 1970."""
     if _NUMBER.fullmatch(value) is None:
         if (seconds := _duration(value)) is not None:
             return seconds
@@ -90,7 +90,7 @@ def _until(value: str, now: float) -> float | None:
 
 
 def _date(value: str) -> float | None:
-    """Return the seconds since 1970 of a date."""
+    """Convert a date to seconds since 1970; None for any other text."""
     try:
         at = datetime.fromisoformat(value) if value[:4].isdigit() else parsedate_to_datetime(value)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
@@ -105,20 +105,20 @@ def _duration(value: str) -> float | None:
     return sum(float(count) * _UNITS[unit.lower()] for count, unit in _COUNTED.findall(value))
 
 
-#: In a code or a message: an account that no wait refills. Permissions, too, may be insufficient.
+#: Describes, in a code or a message, an account that no wait refills. Permissions may be insufficient as well.
 EMPTY = r"(?<!scope_)insufficient(?!.{0,20}(?:permission|scope))|余额"
-#: What an error means by its status and a stem of its words; the first that matches decides.
+#: The kind of an error by its status and a stem in its text; the first match decides.
 WORDINGS: tuple[tuple[FailureKind, str, str], ...] = (
-    ("no_completion", "400 404", r"\bPOST /"),  # it names method and path: no API is at this address
-    ("context_overflow", "429", "too large"),  # larger than what a minute allows
+    ("no_completion", "400 404", r"\bPOST /"),  # the text names method and path: this address has no API
+    ("context_overflow", "429", "too large"),  # larger than the tokens per minute
     ("quota_exhausted", "400 402 403 429 500", EMPTY),
     ("rate_limited", "400 403 429 500", r"rate.?limit|per.?minute|\b(?:[rt]p[md]|qps)\b"),
     ("quota_exhausted", "400 401 402 403 429 500", "budget|credit|billing"),
-    ("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 a quota may be of a minute
+    ("quota_exhausted", "400 403", r"quota|\baccount|usage limit"),  # with 429 it may be a quota per minute
     (
         "context_overflow",
         "400 413 422 500",
-        # a count below zero is what a prompt leaves of a context
+        # a count below zero is what the prompt leaves of the context
         r"context(?! (?:deadline|cancel))|(prompt|input) \(?(is too|length)|token limit|`inputs`|\bgot -\d",
     ),
     ("filtered", "400 403 422 451 498 499", "content|flagged|guidelines|sensitive"),
@@ -127,8 +127,8 @@ WORDINGS: tuple[tuple[FailureKind, str, str], ...] = (
 )
 
 _BY_STATUS: dict[int, FailureKind] = {
-    **{int(status): kind for kind, one in CLASSES.items() for status in re.findall(r"\d{3}", one.status)},
-    405: "no_completion",  # nothing that takes calls is at this address
+    **{int(status): kind for kind, entry in CLASSES.items() for status in re.findall(r"\d{3}", entry.status)},
+    405: "no_completion",  # this address takes no calls
     408: "timeout",
     410: "model_missing",
     412: "quota_exhausted",  # Fireworks: the account is suspended
@@ -138,42 +138,43 @@ _BY_STATUS: dict[int, FailureKind] = {
     425: "conflict",
     498: "overloaded",  # Groq: no capacity for its flex tier
 }
-_OF_PAGES = frozenset({400, 404, 410, 421})  # with which what has no API sends a web page
-_OF_FIREWALLS = frozenset({403, 451})  # with which what lies before an API sends a web page
+_OF_PAGES = frozenset({400, 404, 410, 421})  # statuses of web pages from servers without an API
+_OF_FIREWALLS = frozenset({403, 451})  # statuses of web pages from a firewall in front of an API
 _PAGE = re.compile(r"\s*<(!doctype|html)", re.IGNORECASE)
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{1,47}")
-_READ = 4_000  # characters of an error's text that are read
+_READ = 4_000  # characters; the rest of an error's text is ignored
 _CODED = ("code", "type", "status", "param")
 _SAID = ("message", "msg", "error_msg", "status_msg", "detail", "reason", "raw", "quotaId")
-_NAMED = ("retryDelay", "n_ctx")  # fields whose value means nothing without their name
-#: Fields with details (Gemini, OpenRouter), with all of the error (Cloudflare, MiniMax), or with a relayed error.
+_NAMED = ("retryDelay", "n_ctx")  # fields whose value means nothing without the name
+#: Fields that hold details (Gemini, OpenRouter), the whole error (Cloudflare, MiniMax), or a relayed error.
 _PARTS = ("details", "violations", "metadata", "errors", "base_resp", "error")
-_WAITS = ("estimated_time", "retry_after")  # in seconds: Hugging Face's, and that of many gateways
+_WAITS = ("estimated_time", "retry_after")  # in seconds: the field of Hugging Face, and that of many gateways
 _DEEPEST = 4
 _CODES = ("code", "status", "http_code")
 _ERROR_STATUSES = frozenset(map(str, range(400, 600)))
 
 
 def from_status(status: int, body: object, headers: Mapping[str, str]) -> Failure:
-    """Return the failure of an error response, judged by its words first: providers disagree about status codes."""
-    generated = _error_in(body).get("failed_generation")  # the endpoint has checked the model's JSON
+    """Classify an error response, by its text before its status, since providers disagree about status codes."""
+    generated = _error_in(body).get("failed_generation")  # the endpoint has rejected the model's JSON
     kind = _kind(status, body, headers) if generated is None else "not_json" if generated else "truncated"
     return _failure(status, kind, body, headers)
 
 
 def from_success(body: Mapping[str, object], headers: Mapping[str, str]) -> Failure | None:
-    """Return the error that a response with a success status reports, or None.
+    """Classify the error in a response with a success status; None if it reports no error.
 
-    The error is judged by its own status, if it has one, else by its words alone.
+    Uses the error's own status, if it has one, or else its text alone.
     """
     error = body.get("error") or body.get("base_resp") or body.get("error_code")  # the last is Baidu's
     stated = error if isinstance(error, Mapping) else body
-    status = next((int(str(one)) for key in _CODES if (one := stated.get(key)) and str(one) in _ERROR_STATUSES), None)
+    codes = (str(stated.get(key)) for key in _CODES)
+    status = next((int(code) for code in codes if code in _ERROR_STATUSES), None)
     if status is not None:
         return from_status(status, body, headers)
     if not error and isinstance(body.get("message"), Mapping):
-        return None  # text from a model is not an error
+        return None  # a model's text is not an error
     kind = next(_meanings(error_text(body), passed="model_missing"), None)  # every error may say "model"
     return _failure(500, kind or "server", body, headers) if kind or error else None
 
@@ -189,39 +190,39 @@ def _failure(status: int, kind: FailureKind, body: object, headers: Mapping[str,
 
 
 def _headers_within(body: object) -> dict[str, str]:
-    """Return the headers of the provider behind OpenRouter, which are included in its error."""
+    """Return the headers of the provider behind OpenRouter, which OpenRouter includes in its error."""
     for key in ("error", "metadata", "headers"):
         body = body.get(key) if isinstance(body, Mapping) else None
     return {str(name): str(value) for name, value in body.items()} if isinstance(body, Mapping) else {}
 
 
 def error_text(body: object) -> str:
-    """Return the words of an error response, to classify it, not to show it."""
+    """Return the text of an error response, to classify it, not to show it."""
     return _read(body)[1]
 
 
 def _read(body: object) -> tuple[str, str]:
-    """Return an error body's code, if it looks like one, and its words."""
+    """Return an error body's code ("" if it does not look like one), and its text."""
     error = _error_in(body)
     if not error:
         return "", str(body or "")[:_READ]
     codes = [str(error.get(key) or "") for key in ("code", "type")]
     code = next((c for c in codes if _CODE.fullmatch(c)), "")
-    named = error.get("error")  # text, beside what says more of it
-    words = [*([named] if isinstance(named, str) else []), *_words(error, _DEEPEST)]
+    title = error.get("error")  # text beside the fields with details
+    words = [*([title] if isinstance(title, str) else []), *_words(error, _DEEPEST)]
     return code, " ".join(words or _words({"details": [*error.values()]}, _DEEPEST))[:_READ]
 
 
 def _error_in(body: object) -> Mapping[str, Any]:
-    """Return the error within a body; empty if the body is text."""
+    """Return the error object in a body; an empty one if the body is text."""
     error = body[0] if isinstance(body, list) and body else body  # Gemini sends a list of one error
     if isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
-        error = error["error"]  # the usual shape; others send the inner part only
+        error = error["error"]  # the usual shape; some send only the inner part
     return error if isinstance(error, Mapping) else {}
 
 
 def _words(node: object, depth: int) -> Iterator[str]:
-    """Yield the words of the known fields; others, such as Groq's `failed_generation`, may contain a model's text."""
+    """Yield the text of the known fields; others, such as Groq's `failed_generation`, may contain a model's text."""
     if isinstance(node, list):
         for part in node[:10]:
             yield from _words(part, depth)
@@ -237,25 +238,25 @@ def _words(node: object, depth: int) -> Iterator[str]:
 
 
 def _kind(status: int, body: object, headers: Mapping[str, str]) -> FailureKind:
-    """Return what an error response means by a first guess."""
+    """Guess the kind of an error response."""
     text = error_text(body)
     is_page = _PAGE.match(text) is not None
     if status < 400 or (status in _OF_PAGES and is_page):
-        return "no_completion"  # a redirect, or a web page: this is not the address of an API
+        return "no_completion"  # a redirect or a web page: this address has no API
     is_html = isinstance(body, str) and text.strip() and "html" in headers.get("Content-Type", "").lower()
     if status in _OF_FIREWALLS and (is_page or is_html):
         return "blocked"
-    # What recovers at a named time is a limit.
+    # An error that ends at a named time is a limit.
     is_limit = status == 429 and requested_wait(headers, text, limited=False) is not None
     meanings = _meanings(text, str(status), passed="quota_exhausted" if is_limit else None)
     return next(meanings, _BY_STATUS.get(status, "server" if status >= 500 else "bad_request"))
 
 
 def _meanings(text: str, status: str = "", passed: FailureKind | None = None) -> Iterator[FailureKind]:
-    """Yield what the words of an error may mean, with this status or any.
+    """Yield the kinds that an error's text may mean, with this status or, if "", any.
 
     Args:
-        passed: passed over, unless the account is empty.
+        passed: the kind to skip, unless the text describes an empty account.
     """
     for kind, statuses, words in WORDINGS:
         if status in statuses and re.search(words, text, re.IGNORECASE) and (kind != passed or words == EMPTY):

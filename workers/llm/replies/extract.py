@@ -1,12 +1,15 @@
-"""The JSON objects and lists in a model's text, the last first, repaired where they are not quite JSON.
+"""Extracts the JSON objects and lists from a model's text, the last first, and repairs those that are not quite JSON.
 
-A model may think before it answers, in tags of any name or in none, and write drafts there. So the last value that fits
-the schema is the answer (`cogitate.workers.llm.replies.reading`). A value that the text goes on about is a draft
-wherever it stands: amid a sentence, or before other words in a passage that a tag opens or closes. A value about which
-the text says nothing is a draft if the tag, the label or the key before it, or the tag after it, names it so. But if
-nothing follows it, a label or a key that names a thought ("Thought process") may stand before the answer. Numbered
-values ("Option 1", "Option 2") are drafts if the text goes on after the last, and so are values between two lines with
-the same label ("Thought:"). After a turn of a user nothing counts.
+A model may think before it answers, inside tags of any name or without tags, and write drafts there. So the last value
+that fits the schema is the answer (`cogitate.workers.llm.replies.reading`). These values are drafts:
+
+- one that the text goes on about: in the middle of a sentence, or before other words in a tagged passage;
+- one whose preceding tag, label or key, or whose following tag, calls it a draft or a thought. A label or key for a
+  thought ("Thought process") may precede the answer if nothing follows it;
+- numbered values ("Option 1", "Option 2") if the text goes on after the last;
+- values between two lines with the same label ("Thought:").
+
+Nothing after a user's turn counts.
 """
 
 from __future__ import annotations
@@ -24,19 +27,19 @@ from cogitate.memory.language.hidden_characters import without_hidden
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OPENING = re.compile(r"\{(?=\s*(?:[\"'“”‘`}/#]|\w+\s*[:：]))|\[(?=\s*\{)")  # of an object, or of a list of objects
-_TOKEN = re.compile(  # a string never ends if it ends with the text, so that this takes linear time
+_TOKEN = re.compile(  # an unclosed string matches up to the end of the text, so this takes linear time
     r'"(?:[^"\\]++|\\.)*+(?:"|(?P<open>\\?\Z))|(?P<opening>[{\[])|[}\]]', re.DOTALL
 )
 _TAG = re.compile(
     r"</?\w[^<>{}\n]{0,60}>|<[|｜][^<>{}\n]{1,60}>|\[/?[A-Z]{2}[A-Z_ ]*\]|◁[^◁▷\n]{1,40}▷|【[^【】\n]{1,40}】"
 )
-_NEXT_TURN = re.compile(  # the model asks itself
+_NEXT_TURN = re.compile(  # the model writes the user's next message itself
     r"<[|｜]user[|｜]>|<[^<>\n]{1,40}>\s*user\s*[\n<]|^### ?(?:instruction|human|user)\b", re.IGNORECASE | re.MULTILINE
 )
 _FENCE = re.compile(r"```[\w-]*")
-_WITHIN = frozenset(",?，；？、")  # marks with which a sentence goes on, or asks
+_WITHIN = frozenset(",?，；？、")  # marks after which a sentence goes on, and question marks
 _COMMENT = re.compile(r"<!--(?:[^<]|<(?!!--))*?-->|~~\s*[{\[][^~]*~~")  # or a value that is struck out
-#: How tags, labels and keys name text that is not the answer; the names are English in all models' templates.
+#: Stems by which tags, labels and keys mark text that is not the answer; all models' templates use English names.
 _DRAFTS = "draft|scratch|critique|草稿"
 _STEMS = f"(?:{_DRAFTS}|think|thought|reason|analy[sz]|monolog|思考)"
 _DRAFT = re.compile(_DRAFTS, re.IGNORECASE)
@@ -46,19 +49,19 @@ _LABEL_END = re.compile(r"[:：](?=\W|\Z)")
 _NUMBERED = re.compile(
     r"^[^\w\"]{0,8}([^\W\d_]{2,20}) ?\d{1,3}\b[^\w{]{0,12}(?:json\s{1,4})?\{", re.MULTILINE
 )  # "Option 1"
-_OPENING_TAGS = 40  # characters before a passage that may name it: "<|channel|>analysis<|message|>"
+_OPENING_TAGS = 40  # characters before a passage that may contain its name: "<|channel|>analysis<|message|>"
 _STEP = re.compile(r"^\W{0,8}([^\W\d_]{2,20})[:：]", re.MULTILINE)  # "Thought:"
 _LABEL = 2  # words of the longest label
 _WIDE = re.compile(r"(?<=[\"”\]}\d])\s*([：，])(?=\s*[\"“\[{\dtfn-])")
 _NO_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:NaN|Infinity)(?=\s*[,}\]])")
 _CURLY_END = re.compile(r"(?<=\")([^\"“”\n]*)”(?=\s*[,}\]:])")
 _LEADING_KEY = re.compile(r"\s*\"\w+\"\s*:")
-_WHOLE_END = re.compile(r"[}\]\"'”’\d]\s*\Z")  # after another letter, a value is cut off
+_WHOLE_END = re.compile(r"[}\]\"'”’\d]\s*\Z")  # a value that ends otherwise is cut off
 _MAX_WRAPPED = 3  # objects around an answer that are unwrapped
 _MAX_STARTS = 64  # openings tried; an answer made of brackets must not take quadratic time
 _MAX_REPAIRS = 4  # values repaired in one text
 _MAX_REPAIRED, _MAX_REPAIRED_DEPTH = 12_000, 16  # characters and levels; beyond them a repair may take seconds
-_MAX_DEPTH = 100  # levels of a value; deeper ones may exhaust the stack of what reads them
+_MAX_DEPTH = 100  # levels of a value; a deeper one may exhaust its reader's stack
 #: Models put line breaks in strings; `int` refuses NaN and Infinity, which are not JSON.
 _decoder = json.JSONDecoder(parse_constant=int, strict=False)
 
@@ -71,20 +74,20 @@ def json_values(text: str) -> list[Any]:
 def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     """Return the objects and lists of objects in a model's text, the last first, without drafts and with clean strings.
 
-    What is within a value is part of it. An answer that is cut off within a string, or missing after a final colon,
-    does not count, and what stands before it is a draft. A text that begins with a value may end with a sentence and a
+    Nested values are part of the outer one. An answer that is cut off within a string, or missing after a final colon,
+    does not count, and the values before it are drafts. A text that begins with a value may end with a sentence and a
     colon.
 
     Args:
-        cut: whether the text reached its cap of tokens; then only a value that ends the text is whole.
+        cut: whether the text reached its token cap; then only a value at the end of the text is complete.
 
     Returns:
-        Each with whether it has all its brackets. Parts of an incomplete value do not count as answers.
+        Each value, and whether it has all its brackets. Parts of an incomplete value do not count as answers.
     """
     text = _NEXT_TURN.split(_COMMENT.sub("", text), maxsplit=1)[0]
-    text = _said(_said(text.strip().removeprefix("\ufeff").lstrip()))  # some are escaped twice
-    said = _FENCE.sub("", text).strip()
-    if said.endswith((":", "：")) and (not said.startswith(("{", "[")) or _label(said.rpartition("\n")[2])):
+    text = _unescaped(_unescaped(text.strip().removeprefix("\ufeff").lstrip()))  # some are escaped twice
+    unfenced = _FENCE.sub("", text).strip()
+    if unfenced.endswith((":", "：")) and (not unfenced.startswith(("{", "[")) or _label(unfenced.rpartition("\n")[2])):
         return []
     found: list[tuple[Any, bool, int, int]] = []
     position = repairs = 0
@@ -119,19 +122,19 @@ def values_in(text: str, *, cut: bool = False) -> list[tuple[Any, bool]]:
     ]
 
 
-def _said(text: str) -> str:
-    """Return a text as it was before it was escaped as a JSON string or for HTML, and with its first brace."""
+def _unescaped(text: str) -> str:
+    """Undo the escaping of a text as a JSON string or for HTML, and restore a missing first brace."""
     if _LEADING_KEY.match(text):
         return "{" + text
     if '"' not in text:
         return html.unescape(text)
     escaped = text if text.startswith('"') else f'"{text}"' if '\\"' in text else ""
-    said, end = _decode(escaped, 0)
-    return said.strip() if isinstance(said, str) and end == len(escaped) else text
+    decoded, end = _decode(escaped, 0)
+    return decoded.strip() if isinstance(decoded, str) and end == len(escaped) else text
 
 
 def _decode(text: str, start: int) -> tuple[Any, int]:
-    """Return the value that begins here and its end; None and the next place if it is not JSON."""
+    """Return the value that begins at `start` and its end; None and the next position if it is not JSON."""
     try:
         return _decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -139,9 +142,9 @@ def _decode(text: str, start: int) -> tuple[Any, int]:
 
 
 def _end_of(text: str, start: int) -> tuple[int, Literal["", "brackets", "text"]]:
-    """Return where the value that begins here ends, and what is missing there.
+    """Return where the value that begins at `start` ends, and what it lacks.
 
-    Without its last brackets it ends at the next fence or tag, or with the text.
+    A value without its last brackets ends at the next fence or tag, or with the text.
     """
     depth = 0
     for token in _TOKEN.finditer(text, start):
@@ -157,7 +160,7 @@ def _end_of(text: str, start: int) -> tuple[int, Literal["", "brackets", "text"]
 
 
 def _stands_alone(text: str, start: int) -> bool:
-    """Return whether a JSON value begins here that is not part of a list or an object."""
+    """Return whether a JSON value begins at `start` that is not part of a list or an object."""
     value, end = _decode(text, start)
     return value is not None and text[end:].lstrip()[:1] not in tuple(",]}")
 
@@ -176,11 +179,11 @@ def _repaired(text: str) -> Any:
 
 
 def _is_draft(text: str, ended: int, start: int, end: int, begins: int) -> bool:
-    """Return whether the text continues about a value, which then is a draft.
+    """Return whether a value is a draft: the text goes on about it, or a tag or label marks it.
 
     Args:
-        ended: the end of the value before it.
-        begins: the start of the value after it.
+        ended: the end of the previous value.
+        begins: the start of the next value.
     """
     opened = max((tag.end() for tag in _TAG.finditer(text, 0, start)), default=0)
     closing = _TAG.search(text, end)
@@ -196,21 +199,21 @@ def _is_draft(text: str, ended: int, start: int, end: int, begins: int) -> bool:
     opening = text[:opened].rpartition("\n")[2][-_OPENING_TAGS:]
     if opened and (closing is not None or _has_words(after) or _opens_thought(opening, is_last=False)):
         return True
-    goes_on = after.lstrip(" ;")[:1]  # the sentence
-    if goes_on in (".", "。"):  # of the sentence that has the value, if another one follows
+    goes_on = after.lstrip(" ;")[:1]
+    if goes_on in (".", "。"):  # ends the value's sentence; another one may follow
         return _has_words(after.partition("\n")[0])
     return goes_on.islower() or goes_on in _WITHIN or (goes_on == ")" and before[-1:] != "(")
 
 
 def _label(before: str) -> str:
-    """Return the label with which a text before a value ends, or ""."""
+    """Return the label at the end of the text before a value, or ""."""
     *above, line = before.split("\n")
     line = _LABEL_END.split(line)[0] if _has_words(line) else next(filter(_has_words, reversed(above)), "")
     return line if len(re.findall(r"\w+", _TAG.sub(" ", line))) <= _LABEL else ""
 
 
 def _opens_thought(name: str, *, is_last: bool) -> bool:
-    """Return whether a tag, a label or a key names a value as no answer; of the last value, only as a draft."""
+    """Return whether a tag, label or key marks a value as a draft or, unless it is the last, as a thought."""
     names = _DRAFT if is_last else _THOUGHT
     return names.search(name) is not None and _THOUGHT_ENDS.search(name) is None
 
@@ -220,15 +223,15 @@ def _has_words(text: str) -> bool:
 
 
 def wrapped_in(value: object) -> Iterator[object]:
-    """Yield the only object or list of objects in a value, such as under "answer" or "arguments", then the one in it.
+    """Yield the only object or list of objects in a value, such as under "answer" or "arguments", then the one inside.
 
-    Each may be JSON in a string, also in a fence. A key may name another as a draft.
+    Each may be JSON in a string, also in a fence. Skips a part whose key marks it as a draft.
     """
     for _ in range(_MAX_WRAPPED):
         if isinstance(value, dict):
             value = [part for key, part in value.items() if not _opens_thought(key, is_last=len(value) == 1)]
         parts = value if isinstance(value, list) else ()
-        inner = [one for one in map(_container, parts) if one is not None]
+        inner = [part for part in map(_container, parts) if part is not None]
         if len(inner) != 1:
             return
         yield (value := inner[0])
@@ -242,11 +245,10 @@ def _container(value: object) -> object:
 
 
 def clean(value: Any, levels: int = _MAX_DEPTH) -> Any:
-    """Return the JSON value without control characters, hidden ones and lone surrogates in its strings.
+    """Remove control characters, hidden characters and lone surrogates from the strings of a JSON value.
 
-    Values below this many levels become null.
-
-    Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON and cannot be written as UTF-8.
+    Tabs and line feeds stay. A lone surrogate ("\\ud800") is legal JSON, but UTF-8 cannot encode it. Objects and lists
+    below this many levels become null.
     """
     if isinstance(value, str):
         if value.isascii() and value.isprintable():

@@ -1,7 +1,7 @@
-"""The classes of failed model calls: what each says is at fault, and whether asking again may help.
+"""The classes of failed model calls: what is at fault in each, and whether asking again may help.
 
-A class is a first guess, from a response's status and words. The gate decides by evidence what is set aside: see
-`cogitate.workers.gate.endpoint_reports`. A call returns a `ModelAnswer`: a value or a failure, and its cost.
+A class is a first guess from a response's status and text. The gate decides by evidence what it sets aside (see
+`cogitate.workers.gate.endpoint_reports`). A call returns a `ModelAnswer`: a value or a failure, and its cost.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FailureClass:
     scope: Scope  # what is at fault, by a first guess
     again: Again  # when the same job may ask again; never: until the request or a setting changes
     meaning: str
-    status: str = ""  # the HTTP status that it stands for, if one does
+    status: str = ""  # its usual HTTP status, if any
     check: str = ""  # what an operator must check
 
 
@@ -47,12 +47,12 @@ CLASSES: Mapping[FailureKind, FailureClass] = typed_json.convert(
     dict[FailureKind, FailureClass],
 )
 
-#: The HTTP status that a class stands for.
-STATUS: Mapping[str, str] = {kind: one.status for kind, one in CLASSES.items() if one.status}
+#: The usual HTTP status of each class that has one.
+STATUS: Mapping[str, str] = {kind: entry.status for kind, entry in CLASSES.items() if entry.status}
 
-#: What is not the prompt's fault: another model, or one at another endpoint, may answer.
+#: Failures that are not the prompt's fault: another model, or one at another endpoint, may answer.
 NOT_OF_PROMPTS: frozenset[FailureKind] = frozenset(
-    kind for kind, one in CLASSES.items() if one.scope not in ("prompt", "parameter", "deadline")
+    kind for kind, entry in CLASSES.items() if entry.scope not in ("prompt", "parameter", "deadline")
 )
 
 
@@ -63,9 +63,9 @@ class Failure:
     kind: FailureKind
     status: int | None = None  # of the HTTP response, if any
     retry_after: float | None = None  # seconds the provider asked to wait
-    context: int = 0  # tokens that prompt and answer may have together, if the error names them
-    detail: str = ""  # for logs: an error code or the place of a wrong value; never a provider's or model's text
-    of_tier: bool = False  # it may concern only the service tier that was asked for; the standard one may answer
+    context: int = 0  # tokens that prompt and answer may have together, if the error names the number
+    detail: str = ""  # for logs: an error code or the path of a wrong value; never a provider's or model's text
+    of_tier: bool = False  # it may concern only the requested service tier; the standard one may answer
 
     @property
     def retryable(self) -> bool:
@@ -82,9 +82,9 @@ def charged_in_doubt(failure: Failure) -> bool:
 
 
 def describe_places(errors: Sequence[ErrorDetails]) -> str:
-    """Return where a validated object is wrong, as "activities.0.time: missing", at most three places.
+    """Return the paths of at most three errors of validation, such as "activities.0.time: missing".
 
-    Names come from the answer's own keys and may be a model's words: anything but a plain name becomes "?".
+    Names come from the answer's keys and may be a model's words: anything but a plain name becomes "?".
     """
     places = []
     for error in errors[:3]:
@@ -97,17 +97,17 @@ def describe_places(errors: Sequence[ErrorDetails]) -> str:
 class ModelAnswer:
     """A model's answer to one question: a value or a failure, never both, and its cost."""
 
-    usage: Cost  # calls: requests that were sent; tokens: prompt and output, reasoning included
-    estimated: bool = False  # part of the usage was not reported and is a high estimate
+    usage: Cost  # calls: requests sent; tokens: prompt and output, including reasoning
+    estimated: bool = False  # a part of the usage is a high estimate, since the endpoint did not report it
     value: BaseModel | None = None
     failure: Failure | None = None
     prompt_tokens: int = 0  # as reported by the endpoint; 0: not reported
     reasoning: int = 0  # reasoning tokens in the output, as reported by the endpoint
     text: str = field(default="", repr=False)  # the model's text, usable or not
-    packed: int = 0  # cases that one request asked; 0: it asked this one alone
-    service_tier: str = ""  # that answered, as the endpoint reports
+    packed: int = 0  # cases in the request; 0: this one alone
+    service_tier: str = ""  # the tier that answered, as the endpoint reports it
     discount: int = 0  # micro-dollars more that the standard service tier would have cost
-    saved: bool = False  # it was the answer to another call, so it costs this one nothing
+    saved: bool = False  # a copy of another call's answer, which costs nothing
 
     @property
     def retryable(self) -> bool:

@@ -1,1 +1,1 @@
-"""Requests to endpoints: their address, dialect, schema and token cap."""
+"""Builds requests to endpoints: their address, dialect, schema and token cap."""

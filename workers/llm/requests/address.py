@@ -1,7 +1,7 @@
-"""The address and key of an endpoint, from its configuration and the environment, checked at the start.
+"""Resolves and checks the address and key of an endpoint, from its configuration and the environment.
 
-Requests are identical to those of OpenAI's SDK; a test compares them. Importing the SDK would take each worker more
-than half a second of CPU.
+Requests are identical to those of OpenAI's SDK; a test compares them. Importing the SDK would cost each worker more
+than half a second of CPU time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import openai
 
 OPENAI = "https://api.openai.com/v1"
-COMPLETIONS = "/chat/completions"  # the path of requests, beyond the base URL
+COMPLETIONS = "/chat/completions"  # the path of requests, relative to the base URL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,19 +42,19 @@ class Address:
 
     @property
     def server(self) -> str:
-        """Return the base URL without user, password and query: it identifies a server and may be shown."""
+        """Return the base URL without user, password and query: it identifies a server and is safe to show."""
         return _shown(self.base_url)
 
     @property
     def basic(self) -> str:
-        """Return the URL's user and password as sent instead of the key, or ""."""
+        """Return the URL's user and password encoded for Basic authentication, which replaces the key; or ""."""
         named, at, _ = urllib.parse.urlsplit(self.base_url).netloc.rpartition("@")
         user, _, password = map(urllib.parse.unquote, named.partition(":"))
         return base64.b64encode(f"{user}:{password}".encode()).decode() if at else ""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Return the secrets that are sent to the endpoint: the key, or user and password."""
+        """Return the secrets that requests carry: the key, or user and password."""
         return (self.basic or self.api_key, *secrets_of(self.base_url))
 
 
@@ -68,12 +68,12 @@ class Request:
 
 
 def servers_of(settings: Settings) -> dict[str, str]:
-    """Return the URL of each configured endpoint, without secrets, usable or not."""
+    """Return the URL of each configured endpoint without secrets, whether it is usable or not."""
     return {name: _shown(_base_url(endpoint) or OPENAI) for name, endpoint in settings.endpoint_table().items()}
 
 
 def address_of(endpoint: Endpoint) -> Address:
-    """Return the address and key with which to call an endpoint.
+    """Return the address and key for calls to an endpoint.
 
     Raises:
         ConfigurationError: if the key or the URL is missing or invalid.
@@ -87,7 +87,7 @@ def address_of(endpoint: Endpoint) -> Address:
 
 
 def request_to(address: Address, path: Literal["/chat/completions", "/embeddings", "/models"]) -> Request:
-    """Return the request to this endpoint for a completion, for vectors, or for its models."""
+    """Return a request to this endpoint for a completion, for vectors, or for its list of models."""
     url = urllib.parse.urlsplit(address.base_url)
     headers = {
         "Accept": "application/json",
@@ -106,9 +106,9 @@ def request_to(address: Address, path: Literal["/chat/completions", "/embeddings
 
 
 def _base_url(endpoint: Endpoint) -> str:
-    """Return the URL to which request paths are added; "" if neither settings nor environment name one.
+    """Return the URL that precedes request paths; "" if neither settings nor environment name one.
 
-    Providers' pages often show the URL with the path of requests, and files of variables may end lines with CR LF.
+    Providers' pages often show the URL including a request's path, and env files may end lines with CR LF.
     """
     named = ((endpoint.base_url or "").strip() or os.environ.get("OPENAI_BASE_URL", "")).strip()
     base, question, query = named.partition("?")
@@ -116,12 +116,12 @@ def _base_url(endpoint: Endpoint) -> str:
 
 
 def _is_web_address(url: str) -> bool:
-    """Return whether a client can call this URL of an endpoint or a proxy."""
+    """Return whether a client can call this URL, of an endpoint or a proxy."""
     try:
         parts = urllib.parse.urlsplit(url)
         (parts.hostname or "").encode("idna")
         reachable = bool(parts.hostname) and parts.port != 0
-    except ValueError:  # its host or its port; a UnicodeError is one too
+    except ValueError:  # an invalid host or port; includes UnicodeError
         return False
     return reachable and parts.scheme in ("http", "https") and url.isprintable() and " " not in url
 
@@ -150,12 +150,12 @@ def _key(endpoint: Endpoint, is_openai: bool) -> str:
 
 
 def _proxy(base_url: str) -> str | None:
-    """Return the proxy that the environment names for this endpoint, if any.
+    """Return the proxy for this endpoint from the environment, if any.
 
-    ALL_PROXY addresses many programs, so a value that is not an HTTP proxy is ignored.
+    ALL_PROXY addresses many programs, so this ignores a value that is not an HTTP proxy.
 
     Raises:
-        ConfigurationError: if HTTP_PROXY or HTTPS_PROXY does not name an HTTP proxy.
+        ConfigurationError: if HTTP_PROXY or HTTPS_PROXY is not the URL of an HTTP proxy.
     """
     url = urllib.parse.urlsplit(base_url)
     host = url.hostname or ""
@@ -177,7 +177,7 @@ def _with_scheme(proxy: str) -> str:
 
 
 def open_client(address: Address, timeout: float) -> openai.OpenAI:
-    """Return a client that reaches an endpoint the way workers do, through the same proxy.
+    """Return an SDK client that reaches an endpoint the way workers do, through the same proxy.
 
     By default the SDK reads proxies from the environment, and fails if it does not support one of them.
 

@@ -1,6 +1,6 @@
-"""Dialects of endpoints: how to request JSON and how to cap the answer, learned from refusals.
+"""Dialects of endpoints, learned from refusals: how to request JSON and how to cap the answer.
 
-Workers and later runs share what is known; Redis keeps it outside any run.
+Workers and later runs share known dialects; Redis keeps them outside any run.
 
 cogitate:dialect:<server> <model>   string   JSON of a `KnownDialect`; expires after an hour, since servers change
 """
@@ -30,15 +30,15 @@ from cogitate.workers.llm.requests.schema import BOUNDS, narrowed_schema, plain_
 Form = Literal["json_schema", "json_object", "text"]
 _BELOW: dict[Form, Form] = {"json_schema": "json_object", "json_object": "text"}
 
-# An error names a part of a request by the request's own key, or by these words. Where it names none, parts are left
-# out in turn.
+# An error names a part of a request by the request's own key, or by these words. If it names none, later calls omit
+# one part after another.
 _SCHEMA_NAMED = re.compile(r"schema|grammar|endpoints found that", re.IGNORECASE)
 _SYSTEM_NAMED = re.compile(r"(system|developer) (role|message|prompt|instruction)|\broles?\b", re.IGNORECASE)
 _REQUIRED = re.compile(r"\b([a-z]\w{2,40}) must be (?:set to )?(true|false)\b", re.IGNORECASE)
 REFUSALS = frozenset({400, 404, 415, 422, 500, 501})  # statuses with which servers reject a parameter
 _CONFIRMED = 2  # refusals that confirm each other: a single one may have been a transient fault
 KEY_PREFIX = "cogitate:dialect:"
-RELEARN_AFTER = 3_600.0  # seconds after which the first dialect is tried again, since servers change
+RELEARN_AFTER = 3_600.0  # seconds after which a client tries the first dialect again, since servers change
 
 _log = structlog.get_logger()
 
@@ -47,30 +47,30 @@ _INSTRUCTION = "\n\nAnswer with one JSON object and nothing else. It matches thi
 
 @dataclass(frozen=True)
 class Dialect:
-    """One form of request. Alternatives are listed in order of preference; each omits or renames one part."""
+    """One form of request. Each field lists its alternatives in order of preference."""
 
     form: Form = "json_schema"
     schema: Literal["full", "plain"] = "full"  # plain: without bounds, patterns and the job's choices
     cap: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system: Literal["message", "merged"] = "message"  # merged: the instructions begin the user's message
-    left_out: tuple[str, ...] = ()  # parameters of the model that are not sent, such as temperature
+    left_out: tuple[str, ...] = ()  # parameters of the model to omit, such as temperature
     switches: tuple[tuple[str, bool], ...] = ()  # parameters that the endpoint requires
 
     def without_named(self, text: str, parameters: Collection[str] = ()) -> Dialect | None:
-        """Return the dialect without the part of the request that an error names; None if it names none.
+        """Return a dialect without the part of the request that an error names; None if it names none.
 
         Args:
-            parameters: of the model, that the request held.
+            parameters: the model's parameters in the request.
         """
         for name in parameters:
             if _names(text, name):
                 return self._without(name)
-        if (found := _REQUIRED.search(text)) is not None and found[1] not in (*dict(self.switches), "stream"):
-            return replace(self, switches=(*self.switches, (found[1], found[2].lower() == "true")))
+        if (required := _REQUIRED.search(text)) is not None and required[1] not in (*dict(self.switches), "stream"):
+            return replace(self, switches=(*self.switches, (required[1], required[2].lower() == "true")))
         if _names(text, self.cap):
             return self._recapped()
         is_full = (self.form, self.schema) == ("json_schema", "full")
-        if is_full and _names(text, *BOUNDS[2:]):  # "minimum" and "maximum" are words of any error
+        if is_full and _names(text, *BOUNDS[2:]):  # "minimum" and "maximum" may occur in any error
             return replace(self, schema="plain")
         is_of_form = _names(text, "response_format", "response_schema", "json_schema", "json_object")
         if self.form in _BELOW and (is_of_form or _SCHEMA_NAMED.search(text)):
@@ -80,21 +80,21 @@ class Dialect:
         return None
 
     def alternatives(self, parameters: Collection[str] = ()) -> list[Dialect]:
-        """Return the dialects that do without one part each, the least missed first."""
-        found = [self._without(name) for name in parameters]
+        """Return dialects that each omit or rename one part, the least important first."""
+        others = [self._without(name) for name in parameters]
         if (self.form, self.schema) == ("json_schema", "full"):
-            found.append(replace(self, schema="plain"))
-        found.append(self._recapped())
+            others.append(replace(self, schema="plain"))
+        others.append(self._recapped())
         form = self.form
         while form in _BELOW:
             form = _BELOW[form]
-            found.append(replace(self, form=form))
+            others.append(replace(self, form=form))
         if self.system == "message":
-            found.append(replace(self, system="merged"))
-        return found
+            others.append(replace(self, system="merged"))
+        return others
 
     def difference(self, other: Dialect) -> str:
-        """Return the parts that differ in another dialect, by the names that requests have for them."""
+        """Return the parts that differ in another dialect, by their names in requests."""
         parts = [*sorted({*self.left_out} ^ {*other.left_out})]
         parts += [f"{name}={str(value).lower()}" for name, value in sorted({*self.switches} ^ {*other.switches})]
         parts += [self.cap] if self.cap != other.cap else []
@@ -115,7 +115,7 @@ class Dialect:
         """Return the body of a chat completion, without its model.
 
         Args:
-            parameters: of the model; those that the endpoint refuses are left out.
+            parameters: the model's parameters; those that the endpoint refuses are omitted.
 
         Raises:
             TypeError: if no schema can express the prompt's answer.
@@ -139,13 +139,13 @@ class Dialect:
 
 
 def _names(text: str, *keys: str) -> bool:
-    """Return whether an error names a key of the request, however it is written: "minItems", "min_items"."""
+    """Return whether an error names a key of the request in any spelling: "minItems", "min_items"."""
     spelled = (re.sub("_|(?=[A-Z])", "[ _-]?", key) for key in keys)
     return re.search(rf"(?<![a-z])(?:{'|'.join(spelled)})(?![a-z])", text, re.IGNORECASE) is not None
 
 
 def schema_instruction(schema: Mapping[str, object]) -> str:
-    """Return the addition to the system prompt for an endpoint that does not accept a schema parameter."""
+    """Return the addition to the system prompt for an endpoint that accepts no schema parameter."""
     return _INSTRUCTION + json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -158,7 +158,7 @@ class KnownDialect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DialectStore:
-    """The store of dialects in Redis. While Redis is down, each process learns them, at the cost of a refused call."""
+    """The store of dialects in Redis. While Redis is down, each process learns its own at the cost of refused calls."""
 
     def __init__(self, client: Redis) -> None:
         self.client = client
@@ -187,7 +187,7 @@ def known_dialects(client: Redis) -> list[KnownDialect]:
     Raises:
         RedisError: if the server cannot be reached.
     """
-    keys = sorted(key for found in scan_keys(client, KEY_PREFIX + "*", 1000) for key in found)
+    keys = sorted(key for page in scan_keys(client, KEY_PREFIX + "*", 1000) for key in page)
     raw = [read_value(client, key.decode()) for key in keys]
     return [typed_json.decode(value, KnownDialect) for value in raw if value]
 
@@ -198,13 +198,13 @@ def _key(server: str, model: str) -> str:
 
 @dataclass
 class _Known:
-    """The knowledge of this process about one model."""
+    """What this process knows about one model."""
 
     dialect: Dialect
     since: float  # when the known dialect was learned
     worked: bool  # whether the server has accepted it
     other: Dialect | None = None  # the latest other dialect that the server has accepted
-    trial: Dialect | None = None  # for the next call, or for all until the known dialect is replaced
+    trial: Dialect | None = None  # the dialect of the next call, or of all calls until it replaces the known one
     refusals: Counter[Dialect] = field(default_factory=Counter)
     is_stored: bool = False
 
@@ -214,12 +214,12 @@ class Dialects:
 
     A single refusal may be a transient fault: the next call tries an alternative, and the call after that the refused
     dialect again. After a second refusal, an alternative that the server accepts replaces it. A refusal that names no
-    part of the request is the prompt's fault if the dialect has worked before; otherwise, from a second such refusal
-    on, each call leaves one part out.
+    part of the request is the prompt's fault if the dialect has worked before; otherwise, from the second such refusal
+    on, each call omits one part.
 
     Args:
         first: the dialect to try for an unknown model.
-        store: read once per model, and written when a dialect is accepted; None: this process only.
+        store: read once per model, and written when the server accepts a dialect; None: this process learns its own.
         clock: returns seconds, from any starting point.
     """
 
@@ -269,17 +269,17 @@ class Dialects:
     def learn(
         self, model: str, refused: Dialect, text: str, parameters: Collection[str] = (), *, unnamed: bool = False
     ) -> str:
-        """Record that a dialect was refused; return what the next call does without, or "" if nothing is left to try.
+        """Record that the server refused a dialect; return what the next call omits, or "" if nothing is left to try.
 
         Args:
-            text: the words of the error.
-            parameters: of the model, that the request held.
-            unnamed: whether any part may be at fault if the words name none.
+            text: the text of the error.
+            parameters: the model's parameters in the request.
+            unnamed: whether any part may be at fault if the text names none.
         """
         with self._lock:
             known = self._known(model)
             better = refused.without_named(text, parameters)
-            blamed = "parameter" in text.lower() and not known.worked  # some part is at fault, which it may not name
+            blamed = "parameter" in text.lower() and not known.worked  # a part is at fault, even if the text omits it
             if better is None and not blamed and (not unnamed or known.worked):
                 return ""
             known.refusals[refused] += 1
@@ -289,7 +289,7 @@ class Dialects:
                 better = known.other
             elif better is None or (blamed and known.refusals[better]):
                 others = known.dialect.alternatives(parameters)
-                better = next((one for one in others if not known.refusals[one]), better)
+                better = next((other for other in others if not known.refusals[other]), better)
             known.trial = None
             if better is None or known.refusals[better] >= _CONFIRMED:
                 return ""
@@ -298,7 +298,7 @@ class Dialects:
             return known.dialect.difference(better) or refused.difference(better)
 
     def _replace_if_confirmed(self, model: str, known: _Known) -> bool:
-        """Replace a dialect that was refused repeatedly by one that was accepted."""
+        """Replace a dialect that the server refused repeatedly by one that it accepted."""
         if known.other is None or known.refusals[known.dialect] < _CONFIRMED:
             return False
         left_out = known.dialect.difference(known.other)
@@ -310,10 +310,10 @@ class Dialects:
     def _known(self, model: str) -> _Known:
         known = self._models.get(model)
         if known is None:
-            found = self._store.load(self._server, model) if self._store is not None else None
-            known = self._models[model] = _Known(found or self._first, self._clock(), worked=found is not None)
+            stored = self._store.load(self._server, model) if self._store is not None else None
+            known = self._models[model] = _Known(stored or self._first, self._clock(), worked=stored is not None)
         elif known.dialect != self._first and self._clock() - known.since > RELEARN_AFTER:
             known.other = known.dialect
             known.dialect, known.since, known.is_stored, known.worked = self._first, self._clock(), False, False
-            known.refusals = Counter({self._first: _CONFIRMED - 1})  # one more confirms it again
+            known.refusals = Counter({self._first: _CONFIRMED - 1})  # one more refusal confirms it again
         return known

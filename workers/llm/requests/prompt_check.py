@@ -1,4 +1,4 @@
-"""The check of a kind's prompt before anything is spent on it, since a host may have written the kind."""
+"""Checks a kind's prompt before a call spends anything on it, since a host may have written the kind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_prompt(prompt: object) -> Prompt:
     """Check that a prompt's text, answer class and numbers can be sent and stored, and return it in plain types.
 
     Raises:
-        WrongPrompt: names the field and its fault.
+        WrongPrompt: if a field is invalid; the message names it and its fault.
     """
     if not issubclass(type(prompt), Prompt):
         raise WrongPrompt(f"prompt returned a {type(prompt).__name__}: return a Prompt")
@@ -42,7 +42,7 @@ def check_prompt(prompt: object) -> Prompt:
         version=version,
         used=_used("used", prompt.used),
         shown=None if prompt.shown is None else _used("shown", prompt.shown),
-        then=prompt.then,  # effects are checked with those of the answer
+        then=prompt.then,  # its effects are checked with those of the answer
         constraints=_constraints(prompt.constraints, answer) if prompt.constraints else (),
         built_in=prompt.built_in is True,
     )
@@ -51,7 +51,7 @@ def check_prompt(prompt: object) -> Prompt:
 def _text(field: str, value: object) -> str:
     if not issubclass(type(value), str):
         raise WrongPrompt(f"{field} is a {type(value).__name__}: give a string")
-    text = str.__str__(value)  # the plain string of an enumeration, for example
+    text = str.__str__(value)  # a plain string, of an enumeration for example
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -72,17 +72,17 @@ def _answer(value: object) -> type[BaseModel]:
 
 def _constraints(value: object, answer: type[BaseModel]) -> tuple[Constraint, ...]:
     """Check that constraints name fields of the answer and contain only plain text and numbers; return them."""
-    if not isinstance(value, tuple | list) or not all(isinstance(one, Constraint) for one in value):
+    if not isinstance(value, tuple | list) or not all(isinstance(item, Constraint) for item in value):
         raise WrongPrompt("constraints must be a tuple of Constraint")
-    return tuple(_constraint(one, answer) for one in value)
+    return tuple(_constraint(item, answer) for item in value)
 
 
-def _constraint(one: Constraint, answer: type[BaseModel]) -> Constraint:
-    choices = tuple(_text("a choice", choice) for choice in one.choices)
+def _constraint(given: Constraint, answer: type[BaseModel]) -> Constraint:
+    choices = tuple(_text("a choice", choice) for choice in given.choices)
     if len(choices) > MOST_CHOICES or not all(choices):
         raise WrongPrompt(f"{len(choices)} choices: give at most {MOST_CHOICES}, none of them empty")
-    bounds = [bound if bound is None else int(bound) for bound in (one.least, one.most)]
-    field = _text("a constraint", one.field)
+    bounds = [bound if bound is None else int(bound) for bound in (given.least, given.most)]
+    field = _text("a constraint", given.field)
     try:
         kind = field_of(full_schema(answer), field).get("type")
     except TypeError as error:
@@ -105,12 +105,12 @@ def _used(field: str, value: object) -> tuple[int, ...]:
     if len(value) > MAX_USED:
         raise WrongPrompt(f"{field} names {len(value):,} entries, at most {MAX_USED:,} fit")
     numbers = []
-    for one in value:
+    for item in value:
         try:
-            number = 0 if isinstance(one, bool) else operator.index(one)
+            number = 0 if isinstance(item, bool) else operator.index(item)
         except TypeError:
             number = 0
         if not 1 <= number <= MAX_NUMBER:
-            raise WrongPrompt(f"{field} names a {type(one).__name__} that is not the number of an entry (1, 2, 3, …)")
+            raise WrongPrompt(f"{field} names a {type(item).__name__} that is not the number of an entry (1, 2, 3, …)")
         numbers.append(number)
     return tuple(numbers)

@@ -1,14 +1,14 @@
-"""The JSON schema of an answer, in the subset that compatible servers share.
+"""Derives the JSON schema of an answer, in the subset that compatible servers share.
 
-A schema depends on the answer's class alone: a provider puts it before the instructions, so one that differed from job
-to job would leave its prefix cache nothing to share. The choices of a job stand in its prompt. Only a weak model, which
-does not copy them from there, gets them in the full schema too, which local servers turn into a grammar.
+A schema depends on the answer's class alone: a provider puts it before the instructions, so a schema that differed from
+job to job would leave its prefix cache nothing to share. A job's prompt lists its choices. Only a weak model, which
+fails to copy them from the prompt, gets them in the full schema as well, which local servers turn into a grammar.
 
 The plain schema keeps type, properties (all required), items, enum and anyOf, and expands references. The full schema,
-which is tried first, also has bounds of numbers, lists and texts, and patterns. Servers differ in what they accept
+which calls try first, adds bounds of numbers, lists and texts, and patterns. Servers differ in what they accept
 (Groq and Anthropic refuse bounds of lists, Gemini a schema with too many states, llama.cpp repetitions above 2,000); a
 server that refuses the full schema gets the plain one. Both omit titles, defaults and formats. The client validates
-every answer in any case.
+every answer regardless.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from cogitate.prompts.constraints import Constraint
 _PLAIN = ("type", "description", "enum")
 BOUNDS = ("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern")
 _LENGTHS = frozenset(BOUNDS[2:6])
-_LONGEST = 2_000  # repetitions of a character or an item from which llama.cpp fails
+_LONGEST = 2_000  # repetitions of a character or an item at which llama.cpp fails
 
 Schema = dict[str, Any]
 
 
 @cache
 def plain_schema(answer: type[BaseModel]) -> Schema:
-    """Return the plain schema of `answer`. The result is shared: do not change it.
+    """Return the plain schema of `answer`. Callers share the result: do not change it.
 
     Raises:
         TypeError: if the subset cannot express the class (free-form dictionaries, tuples, recursion).
@@ -41,7 +41,7 @@ def plain_schema(answer: type[BaseModel]) -> Schema:
 
 @cache
 def full_schema(answer: type[BaseModel]) -> Schema:
-    """Return the schema of `answer` with its bounds. The result is shared: do not change it.
+    """Return the schema of `answer` with its bounds. Callers share the result: do not change it.
 
     Raises:
         TypeError: like `plain_schema`.
@@ -52,7 +52,7 @@ def full_schema(answer: type[BaseModel]) -> Schema:
 
 @lru_cache(maxsize=512)  # the jobs of one owner often show the same choices
 def narrowed_schema(answer: type[BaseModel], constraints: tuple[Constraint, ...]) -> Schema:
-    """Return the full schema of `answer`, in which a text with choices is one of them. The result is shared.
+    """Return the full schema of `answer`, with choices as enumerations. Callers share the result: do not change it.
 
     Raises:
         TypeError: like `plain_schema`, and if a constraint names no field.
@@ -113,7 +113,7 @@ def _without_bounds(node: Schema) -> Schema:
 
 
 def field_of(schema: Schema, path: str) -> Schema:
-    """Return the schema of a field that a path of names joined by dots leads to, past lists.
+    """Return the schema of the field at a dotted path, which skips the indexes of lists.
 
     Raises:
         TypeError: when the answer has no such field.

@@ -1,8 +1,8 @@
-"""Conservative estimates of a text's tokens, and prompts that fit their cap.
+"""Estimates a text's tokens conservatively, and fits prompts into their cap.
 
-Budgets are reserved before the provider counts, so an estimate may be too high but must not be too low. There is no
-tokenizer here: endpoints differ, and their vocabularies take megabytes and mostly need a download. Instead each part of
-a text counts as its worst case in ordinary writing:
+A job reserves its budget before the provider counts, so an estimate may be too high but must not be too low. There is
+no tokenizer here: endpoints differ, and their vocabularies take megabytes and mostly need a download. Instead each part
+of a text counts as its worst case in ordinary writing:
 
 - the most common English words: one token, as in every vocabulary, with the space before them;
 - other small words of an English line: one token up to 8 letters, one more for each 3 begun beyond;
@@ -41,7 +41,7 @@ from cogitate.workers.llm.requests.prompt_check import check_prompt
 from cogitate.workers.llm.requests.schema import narrowed_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
-_SLACK = 3  # tokens; a short text may be denser than usual for its language
+_SLACK = 3  # tokens; a short text may have more tokens per character than its language usually has
 _STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
 _LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
@@ -49,9 +49,9 @@ _WORD = re.compile(rf"(?:(?<=\S) )?[{_LATIN}]+")  # a single space belongs to th
 _OTHER = re.compile(rf"[^\x00-\x7f{_LATIN}]")
 _SPACE_BEFORE_OTHER = re.compile(rf"(?<=\S) (?=[^\x00-\x7f{_LATIN}])")
 _ENGLISH = 3  # if one word in this many is a function word, the line is English
-_SHORT_WORD, _MORE = 8, 3  # letters of a small English word that is one token, and of each further token
+_SHORT_WORD, _MORE = 8, 3  # the letters that the first token and each further token of a small English word cover
 _MOST_WORDS = 50_000  # cached words
-_MOST_PARTS = 512  # cached instructions and prompts in flight, which are counted again with their answers
+_MOST_PARTS = 512  # cached instructions and prompts in flight; a prompt is counted again with its answer
 _MOST_LINES = 50_000  # cached lines: fifty memories for each of a thousand agents
 _LONGEST_LINE = 600  # characters of a cached line; a memory in a prompt has at most 500
 
@@ -68,7 +68,7 @@ class PromptDoesNotFit(CogitateError, ValueError):
 
 
 class _WordExcess(dict[str, int]):
-    """A cache of each word's tokens, including the space before it, beyond one per character: a number below 2.
+    """A cache of the difference between a word's tokens and its characters, including the space before it.
 
     Counting takes twice as long without it.
     """
@@ -95,24 +95,19 @@ _excess_of, _excess_in_english = _WordExcess(english=False), _WordExcess(english
 
 
 class Tokens(NamedTuple):
-    """The estimated tokens of a text: of Latin letters, digits and ASCII marks, and of everything else."""
+    """The estimated tokens of a text in two parts: Latin letters, digits and ASCII marks; everything else."""
 
     plain: int
     others: int
 
-    @property
-    def all(self) -> int:
-        """Return the tokens of both parts."""
-        return self.plain + self.others
-
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text: for ordinary writing no fewer than a common tokenizer counts."""
-    return estimated_parts(text).all
+    """Estimate the tokens of a text: for ordinary writing, at least as many as a common tokenizer counts."""
+    return sum(estimated_parts(text))
 
 
 def estimated_parts(text: str) -> Tokens:
-    """Estimate the tokens of a text in two parts, which a model's reports correct separately."""
+    """Estimate the tokens of a text in two parts, which reports of a model's usage correct separately."""
     if not text:
         return Tokens(0, 0)
     lines = [(_known_line if len(line) <= _LONGEST_LINE else _line_tokens)(line) for line in text.split("\n")]
@@ -138,8 +133,8 @@ _known_part = lru_cache(maxsize=_MOST_PARTS)(estimated_parts)
 
 
 def prompt_tokens(prompt: Prompt) -> int:
-    """Estimate the tokens of a request: both messages, their wrapping, and the answer's schema wherever it is sent."""
-    return prompt_parts(prompt).all
+    """Estimate the tokens of a request: both messages, their wrapping, and the answer's schema."""
+    return sum(prompt_parts(prompt))
 
 
 def prompt_parts(prompt: Prompt) -> Tokens:
@@ -157,12 +152,12 @@ def _schema_tokens(answer: type[BaseModel], enforced: tuple[Constraint, ...]) ->
 
 def corrected_tokens(prompt: Prompt, correction: Correction) -> int:
     """Estimate the tokens of a request, corrected by its model's factors."""
-    found = prompt_parts(prompt)
-    return -(-(found.plain * correction.plain + found.others * correction.others) // 1_000)
+    parts = prompt_parts(prompt)
+    return -(-(parts.plain * correction.plain + parts.others * correction.others) // 1_000)
 
 
 def end_of(addition: Rendered) -> str:
-    """Return the text that an addition puts at the end of a prompt."""
+    """Return an addition as the text to append to a prompt."""
     return f"\n\n{addition.system}\n\n{addition.user}"
 
 
@@ -180,27 +175,27 @@ def fit(
 
     Args:
         correction: the factors of estimates.
-        halved: use half of that share, for an endpoint that refused the prompt as too long anyway.
-        addition: text for the end of the prompt; it counts like the rest.
-        adapt: returns the prompt as the model needs it, which is what counts.
+        halved: use half of that share, for an endpoint that refused the prompt as too long all the same.
+        addition: text to append to the prompt; the cap includes it.
+        adapt: adapts the prompt to the model; the cap applies to the adapted prompt.
 
     Raises:
         PromptDoesNotFit: if the prompt is too long even without memories.
         WrongPrompt: if the kind returns an invalid prompt.
     """
 
-    most_characters = _LONGEST_TOKEN * cap * 1_000 // min(*correction, 1_000)  # every longer text has more tokens
+    most_characters = _LONGEST_TOKEN * cap * 1_000 // min(*correction, 1_000)  # any longer text exceeds the cap
 
     def prompt_with(share: float) -> Prompt:
         prompt = check_prompt(kind.prompt(case, share))
         prompt = prompt if adapt is None else adapt(prompt)
         if addition is None:
             return prompt
-        # At the end, so that a provider can reuse its cache of everything before.
+        # At the end, so that a provider can reuse its cache of everything before it.
         return replace(prompt, user=prompt.user + end_of(addition))
 
     def fits(prompt: Prompt) -> bool:
-        # A far longer text is refused uncounted, to save seconds.
+        # Refusing a far longer text without counting saves seconds.
         characters = len(prompt.system) + len(prompt.user)
         return characters <= most_characters and corrected_tokens(prompt, correction) <= cap
 

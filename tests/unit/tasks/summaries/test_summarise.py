@@ -232,7 +232,9 @@ def test_the_prompt_shows_the_speaker_of_each_line() -> None:
 @pytest.mark.parametrize(("asked", "told"), [(21, "was going to sing"), (20, "will sing")])
 def test_events_past_when_the_summary_is_ready_are_told_in_the_past(asked: int, told: str) -> None:
     """The summary is there some ticks after it was asked for."""
-    stream = stream_of(message("I will sing at the mill today at 3:00 PM.", START))
+    more = (f"The miller says that wheel {n} of the mill turns by night, and that nobody mends it." for n in range(8))
+    lines = ["I will sing at the mill today at 3:00 PM.", *more]  # too long for minutes
+    stream = stream_of(*(message(said, START) for said in lines))
     ends = 15 * 60 - 2 * latency(1) + asked
     (summary,) = appended(KIND.heuristic(case_of(KIND, stream, ends)))
     assert told in summary.text

@@ -24,9 +24,9 @@ ITALIAN = Profile(name="Lapo Neri", background="Ha un banco di lampade al mercat
 @pytest.mark.parametrize(
     ("profile", "frame"),
     [
-        (ITALIAN, "Ida a Lapo: «{}»"),
-        (Profile(name="Lapo Neri", language="de"), "Ida zu Lapo: „{}“"),
-        (Profile(name="Lapo Neri", background="He sells lamps at the market."), 'Ida told Lapo: "{}"'),
+        (ITALIAN, "Ida: «{}»"),
+        (Profile(name="Lapo Neri", language="de"), "Ida: „{}“"),
+        (Profile(name="Lapo Neri", background="He sells lamps at the market."), 'Ida: "{}"'),
     ],
 )
 @pytest.mark.parametrize("said", SHORT)
@@ -45,4 +45,4 @@ def test_an_owner_without_a_profile_writes_in_the_language_of_all_its_memories()
     (request,) = chain.from_iterable(asked)
     case = case_of(PRUNE, stream, 3_000, request=request, world=WORLD, profile=Profile(name="Lapo Neri"))
     (told,) = appended(PRUNE.heuristic(case))
-    assert "Ida a Lapo: «Te la porto, la lampada.»" in told.text
+    assert "Ida: «Te la porto, la lampada.»" in told.text

@@ -37,6 +37,6 @@ def test_a_summary_is_about_the_shown_entries(
     user = f"Of the memory of Ada that is lost, of time and of the end:\n<memories>\nAda: {shown}\n</memories>\nSum up."
     asked = Prompt(system=SYSTEM, user=user, answer=answer, version="v")
     found = fault_of(answer(summary=summary), asked)
-    assert found == (None if told else "it tells of something else than what you were shown")
+    assert found == (None if told else "it is about something other than what you were shown")
     untagged = Prompt(system="Sum up.", user=f"Ada: {shown}", answer=answer, version="v")
     assert fault_of(answer(summary=summary), untagged) is None, "what else a host's prompt says is not known"

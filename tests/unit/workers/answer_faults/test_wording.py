@@ -40,7 +40,7 @@ def test_a_name_is_not_an_action_in_any_case(who: str, wrong: bool) -> None:
 def test_markup_is_not_an_action_but_may_be_in_a_summary(doing: str) -> None:
     found = act(doing)
     assert found is not None
-    assert "is no word" in found
+    assert "is not a word" in found
     assert fault_of(SummaryAnswer(summary=f"Ben said: {doing}."), prompt(SummaryAnswer)) is None
 
 
