@@ -52,6 +52,10 @@ _RELATIVE = re.compile(
     r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’](?!s\b))(?!-\w)(?P<own>['’]s)?",
     re.IGNORECASE,
 )
+_BEFORE_DAY = (
+    r"\b(?:(?P<before>(?:by|until|till|before|since|after|from|for|about|to|through) )|on )"
+    r"(?:the (?P<part>morning|afternoon|evening|night) of )?"
+)
 _DAY_NUMBER = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
 _NEXT_ROUND = re.compile(r"\bnext round\b", re.IGNORECASE)
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -133,6 +137,23 @@ def anchor_days(
     if not clock_in_force().counts_days:
         return text
     return _anchored(text, day_number(minute), pack or pack_of(prevailing_language((text,), around)), today)
+
+
+def with_today(text: str, minute: int) -> str:
+    """Return a text, in which days are told by their number, as it is told on the day of a game time."""
+    number, pack = day_number(minute), pack_of(languages_of(text)[0])
+    if not clock_in_force().counts_days:
+        return text
+    if pack.days.pattern is not None:
+        return pack.days.with_today(text, number)
+
+    def told(match: re.Match[str]) -> str:
+        part = match["part"]
+        word = "tonight" if part == "night" else f"this {part}" if part else "today"
+        before = match["before"] or ""
+        return before + (word.capitalize() if match[0][len(before)].isupper() else word)
+
+    return re.sub(rf"{_BEFORE_DAY}day {number}\b(?!['’])", told, text, flags=re.IGNORECASE)
 
 
 def with_quoted_days(text: str, minute: int) -> str:

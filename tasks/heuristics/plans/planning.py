@@ -14,7 +14,7 @@ from cogitate.memory.language.languages import is_english
 from cogitate.memory.language.packs import Pack, pack_of
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import split_sentences
-from cogitate.memory.language.times import is_over
+from cogitate.memory.language.times import anchor_days, is_over, with_today
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
@@ -46,7 +46,11 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     entries, names = case.entries, case.world.display_names
     said = find_said(case.job.key.owner, entries, case.world.names, places, told, (start, end))
     noted = appointments(_noted(case, told), places, start, end)
-    noted = [one for one in noted if one.number not in owed.numbers or not language_of(one.what).may_vow(one.what)]
+    noted = [
+        one._replace(what=with_today(one.what, start))
+        for one in noted
+        if one.number not in owed.numbers or not language_of(one.what).may_vow(one.what)
+    ]
     timed = with_owed(noted, said.timed)
     booked = with_owed(timed, standing(owed.timed, told))
     settled = owed.numbers | said.numbers | {a.number for a in booked}
@@ -109,6 +113,8 @@ def _is_own_intent(
     """
     text = str(item.get("description", ""))
     if first_said(text) != text or text in owed.over or is_over(text, start) or is_work(text, case.profile):
+        return False
+    if anchor_days(text, start) != text:  # it names the day of an earlier plan "today"
         return False
     words = TERMS.of(text).keys()
     known = (TERMS.of(e.text).keys() for e in (*told, *case.entries) if e.type != "plan")
