@@ -122,7 +122,7 @@ class Gate:
                     case b"go":
                         leaves = now + answer[2] / SECOND
                         probes, tries_aside = answer[4] == b"1", answer[3] == b"1"
-                        holds = answer[5] == b"1" or bool(limits.concurrency) or probes or tries_aside
+                        renews = answer[5] == b"1" or bool(limits.concurrency) or probes or tries_aside
                         if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the CPU
                             time.sleep(answer[2] / SECOND)
                         admitted = Entered(
@@ -138,11 +138,12 @@ class Gate:
                             probes=probes,
                             spacing=spacing,
                             limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
-                            holds=holds,
+                            holds=renews,
                         )
-                        if holds:
+                        if renews:
                             free_at = admitted.left + (deadline - now + 1.0) * SECOND
                             self._caller.hold(token, Held(endpoint, model, limits.concurrency or 0, free_at))
+                            holds = True
                         return admitted
                     case b"open" | b"aside" as what:
                         return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, what == b"aside")
