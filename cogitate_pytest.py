@@ -31,7 +31,7 @@ def cogitate_loop(tmp_path: Path) -> Iterator[Callable[..., TickLoop]]:
     gives `settings`. All loops are closed at the end of the test.
     """
     from cogitate import TickLoop
-    from cogitate.hosting.inline import redis_in_memory
+    from cogitate.hosting.redis_in_memory import redis_in_memory
     from cogitate.scheduler.config.settings import PinnedSettings
 
     with ExitStack() as stack:

@@ -17,7 +17,7 @@ _numbers = itertools.count()
 
 @event_priority(100)  # before mkdocstrings takes its options
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Register the fence of diagrams, and the packages that `cogitate` takes its names from."""
+    """Register the fence for diagrams, and the packages whose names `cogitate` re-exports."""
     fence = {"name": "mermaid", "class": "diagram", "format": draw}
     config.mdx_configs.setdefault("pymdownx.superfences", {})["custom_fences"] = [fence]
     project = tomllib.loads(Path(config.config_file_path).with_name("pyproject.toml").read_text())
@@ -36,8 +36,8 @@ def draw(source: str, *_: Any, **__: Any) -> str:
         svg: str = mmdr.render(source).svg()
     except ValueError as error:
         raise SuperFencesException(f"{error}, in the diagram\n{source}") from error
-    # Each drawing's styles name its id, which is the same in all of them.
+    # All drawings have the same id, and their styles name it: give each a separate one.
     svg = svg.replace("merman", f"diagram-{next(_numbers)}")
-    # It measures labels in a narrower font than readers have, on boxes that hide the lines behind.
+    # The renderer measures labels in a narrower font than browsers use, and its grey label boxes hide the lines.
     svg = svg.replace("font-size:14px", "font-size:12px").replace("hsl(-120, 0%, 80%)", "#ffffff")
     return f'<figure class="diagram" style="width: 100%; background: white">{svg}</figure>'

@@ -5,34 +5,18 @@ The ledger, the jobs and the digest are the same as with worker processes, but t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 
-from fakeredis import FakeRedis, FakeRedisConnection
 from redis import Redis
 
-from cogitate.hosting.compiled_scripts import compile_once
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.ledger.claims import Claims
 from cogitate.scheduler.tick.result_collector import Publish
 from cogitate.tasks.job import Job
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.runner import Runner
-
-PIECE = 16_384  # bytes
-
-
-class PiecemealConnection(FakeRedisConnection):
-    """A connection that sends a long command in pieces.
-
-    For each argument that it reads, fakeredis copies the rest of its input: a tick with thousands of requests would
-    take minutes.
-    """
-
-    def send_packed_command(self, command: str | Iterable[bytes], check_health: bool = True) -> None:
-        parts = [command.encode()] if isinstance(command, str) else command
-        pieces = [part[at : at + PIECE] for part in parts for at in range(0, len(part), PIECE)]
-        super().send_packed_command(pieces, check_health)  # type: ignore[no-untyped-call]
 
 
 class InlinePublisher:
@@ -51,14 +35,6 @@ class InlinePublisher:
     def close(self) -> None:
         """Close the connections that jobs opened."""
         self._runner.close()
-
-
-def redis_in_memory() -> Redis:
-    """Return a client of a new Redis in this process's memory."""
-    client: Redis = FakeRedis()
-    client.connection_pool.connection_class = PiecemealConnection
-    compile_once(client)
-    return client
 
 
 def open_inline(client: Redis | None, settings: Settings, resources: ExitStack) -> tuple[Redis, Publish]:

@@ -19,9 +19,9 @@ from cogitate.hosting.open_loop import RunArguments, open
 from cogitate.hosting.opening import Exist
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.effects import Tell
+from cogitate.memory.entry import resolve_name
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.profile import Profile
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.memory.view import MemoryView
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.tables import LONGEST_TICK

@@ -21,8 +21,8 @@ from cogitate.scheduler.journal.changes import Change, Fork
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from cogitate.scheduler.journal.fork_source import ForkSource, source_of
 from cogitate.scheduler.journal.origin import origin_of
+from cogitate.scheduler.latency.due_ticks import prior_of
 from cogitate.scheduler.latency.latencies import LatencyPrior
-from cogitate.scheduler.latency.prior import prior_of
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.errors import LedgerError, RunRolledBack
 from cogitate.scheduler.ledger.ledger import HostLedger, Value

@@ -14,9 +14,8 @@ from cogitate.scheduler.budget.briefs import no_brief
 from cogitate.scheduler.budget.rules import rules_of
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
-from cogitate.scheduler.latency.due_ticks import EARLY
+from cogitate.scheduler.latency.due_ticks import ASSUMED, EARLY, prior_of
 from cogitate.scheduler.latency.latencies import Latencies
-from cogitate.scheduler.latency.prior import ASSUMED, prior_of
 from cogitate.tasks.kind import OnDenied
 from cogitate.tasks.registry import kinds
 

@@ -10,8 +10,7 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.journal.changes import Conditions
 from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.arguments import Arguments
-from cogitate.scheduler.tick.terms import Terms, TermsOf
+from cogitate.scheduler.tick.arguments import Arguments, Terms, TermsOf
 from cogitate.tasks.registry import kinds
 
 

@@ -120,7 +120,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def day(self, minute: int) -> int:
         """Return the number of a time's day in texts, from 1; a tick of a day or longer has that of the day it ends."""
-        return day_of(minute if self.has_times else max(0, minute - 1)) + 1
+        return (minute if self.has_times else max(0, minute - 1)) // DAY + 1
 
     def date(self, minute: int) -> str:
         """Return "day 3", "year 1, month 3", "round 4" or "round 4 of 10"."""
@@ -152,7 +152,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self.date(minute)
         hour, rest = divmod(minute % DAY, 60)
         second = ""
-        if tick is not None and self.minute(tick) == minute and self.seconds_per_tick * DAY % self.day_seconds:
+        if tick is not None and self.seconds_per_tick * DAY % self.day_seconds and self.minute(tick) == minute:
             second = f":{tick * self.seconds_per_tick * DAY % self.day_seconds * 60 // self.day_seconds:02d}"
         if self.names == "24h":
             return f"{hour:02d}:{rest:02d}{second}"

@@ -7,7 +7,7 @@ There is no wall-clock field: two runs with the same inputs must hold identical 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -96,6 +96,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fa
 def rating(entry: Entry) -> int:
     """Return the entry's importance, 1 to 10; an unrated entry has that of an ordinary event."""
     return entry.importance or ORDINARY
+
+
+def resolve_name(subject: str, names: Mapping[str, str]) -> str:
+    """Return the display name of an owner or place; without one, the part of its id after the colon."""
+    return names.get(subject) or subject.partition(":")[2] or subject
 
 
 def is_of_event(entry: Entry) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cogitate.memory.clock import clock_time, day_and_time
-from cogitate.memory.entry import Character, Entry, PlanItem, format_character
+from cogitate.memory.entry import Character, Entry, PlanItem, format_character, resolve_name
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.word_count import count_tokens
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.memory.summaries.long_term import cut_oldest
 
 SUMMARY_SHARE = 0.25  # share of the room that the long-term summary may take

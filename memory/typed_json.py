@@ -46,7 +46,7 @@ def decode(data: bytes | str | msgspec.Raw, wanted: Any = Any) -> Any:
         msgspec.DecodeError: if the text is not JSON.
         msgspec.ValidationError: if its value is not of the type.
     """
-    return decoder(wanted).decode(data)
+    return (_decoders.get(wanted) or decoder(wanted)).decode(data)
 
 
 @overload

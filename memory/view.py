@@ -15,7 +15,16 @@ import msgspec
 
 from cogitate.memory.checks import MAX_LABEL, check_integer, check_text, check_texts
 from cogitate.memory.clock import Clock
-from cogitate.memory.entry import ENTRY_TYPES, MAX_TEXT, Character, Entry, EntryType, PlanItem, present_items
+from cogitate.memory.entry import (
+    ENTRY_TYPES,
+    MAX_TEXT,
+    Character,
+    Entry,
+    EntryType,
+    PlanItem,
+    present_items,
+    resolve_name,
+)
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.prompt_context import context_lines
 from cogitate.memory.retrieval.candidates import Query
@@ -23,7 +32,7 @@ from cogitate.memory.retrieval.profiles import ProfileChoice, check_choice, prof
 from cogitate.memory.retrieval.retrieval import RetrievalProfile, Scored, retrieve
 from cogitate.memory.retrieval.similarity import Similarity, SimilarityUnavailable, similarity_by_number
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import Conversation, conversations, resolve_name
+from cogitate.memory.summaries.conversations import Conversation, conversations
 
 MAX_LIMIT = 1_000_000  # entries
 MAX_MINUTE = 2**53 - 1  # game time

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
-from cogitate.ops.option_groups import ungrouped
+from cogitate.ops.command_options import ungrouped
 
 WIDEST = 10_000  # the most columns or lines of a terminal; libraries accept any number in COLUMNS and LINES
 
@@ -187,7 +187,7 @@ GROUPS = {
     },
     "Prove, estimate, load-test": {
         "replay": _command("commands.verify", "replay_run", "cogitate replay town-1 --verify"),
-        "verify": _command("commands.verify_file", "verify", "cogitate verify town-1.capsule"),
+        "verify": _command("commands.verify", "verify", "cogitate verify town-1.capsule"),
         "audit": _command("commands.verify", "audit_run", "cogitate audit town-1"),
         "estimate": _command(
             "estimate.command",

@@ -14,12 +14,10 @@ from collections.abc import Iterable, Mapping
 from pydantic import BaseModel
 
 from cogitate.memory.effects import Effect, SetPlanStatus, Tell
-from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem, resolve_name
 from cogitate.memory.language.text import normal
-from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.routing.scopes import mentions
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import ActionAnswer, PlacedAction
 from cogitate.prompts.constraints import Constraint
 from cogitate.prompts.render import Templates, neutral, plain
@@ -29,14 +27,15 @@ from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import format_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.places import HERE, PlacesShown, place_meant, places_shown
 from cogitate.tasks.recall import (
     access_marks,
     brief,
     long_term_context,
+    persona,
     recall,
     share_of,
+    stage_of,
     template_entry,
     template_time,
 )
@@ -53,8 +52,8 @@ from cogitate.tasks.situation import (
 
 SHOWN = 8  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
-PLANNED = "the present plan item"  # how a prompt tells a deed that it shows as that
-LONG = 100  # characters of an answer that may be the beginning of a longer action
+PLANNED = "the present plan item"  # in a prompt, instead of the item's description, which it shows in full
+LONG = 100  # characters; a longer answer matches an action that begins with it, since answers are cut
 
 
 class Act(Kind):
@@ -66,7 +65,7 @@ class Act(Kind):
     latency = "3m"
     latency_least, latency_most = 2, 60  # game minutes; half of the agent's interval, if that is shorter
     on_denied = "drop"
-    needs_brief = True  # marks an agent as free
+    needs_brief = True  # which marks an agent as free
     prompt_cap = 2_000
     output_cap = 200
     packs = True
@@ -89,13 +88,13 @@ class Act(Kind):
             return ()
         situation = situation_of(moment)
         home, food = moment.profile.home, eating_place(moment.world)
-        by_host = bool(texts_of(situation, "actions"))  # a rule does not know them
-        if not by_host and by_rule(situation, moment.minute, home=home, food=food) is not None:
+        lists_actions = bool(texts_of(situation, "actions"))  # rules do not know a host's actions
+        if not lists_actions and by_rule(situation, moment.minute, home=home, food=food) is not None:
             return ()
         return (Request(kind=self.name, owner=moment.owner, params=situation),)
 
     def known_params(self, moment: Moment) -> Mapping[str, object]:
-        """Return the host's brief, and the present items of the plan."""
+        """Return the host's brief, and the current items of the plan."""
         return situation_of(moment)
 
     def wake(self, moment: Moment) -> int | None:
@@ -108,7 +107,7 @@ class Act(Kind):
         return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return a prompt with the agent, the situation and current plan item, and relevant memories.
+        """Return a prompt with the agent, its situation and current plan item, and relevant memories.
 
         It shows places and asks for one, unless each action that the world lists determines its own.
         """
@@ -127,11 +126,11 @@ class Act(Kind):
                 **places.values,
                 **template_time(case.job.minute, case.job.key.tick),
                 "place": resolve_name(text_of(situation, "location"), names),
-                "activity": brief(_told(activity, item)),
+                "activity": brief(_worded(activity, item)),
                 "status": format_meters(meters_of(situation)),
                 "stage": stage_of(case.entries, case.job.minute),
                 "near": [brief(resolve_name(who, names)) for who in texts_of(situation, "near")],
-                "actions": [brief(_told(action, item)) for action in actions],
+                "actions": [brief(_worded(action, item)) for action in actions],
                 "item": format_item(item, names),
                 "later": format_item(item_of(situation, "later"), names),
                 "memories": [template_entry(e, case.job.minute) for e in memories],
@@ -163,8 +162,8 @@ class Act(Kind):
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the action that `heuristics.action` finds."""
-        found, used = find_action(case, thinking_language(case))
-        return Tell(owner=case.job.key.owner, topic="action", data=found), *access_marks(case, used)
+        action, used = find_action(case, thinking_language(case))
+        return Tell(owner=case.job.key.owner, topic="action", data=action), *access_marks(case, used)
 
     def _recalled(self, case: Case) -> list[Entry]:
         situation, names = case.job.params, case.world.display_names
@@ -177,23 +176,23 @@ class Act(Kind):
         return recall(case, ". ".join(word for word in words if word), SHOWN, REMEMBERED)
 
 
-def _told(deed: str, item: PlanItem | None) -> str:
-    """Return a deed as a prompt tells it: the present plan item, which it shows in full, by that name."""
-    return PLANNED if item is not None and item.description == deed else deed
+def _worded(activity: str, item: PlanItem | None) -> str:
+    """Return an activity as a prompt words it: the current plan item as `PLANNED`."""
+    return PLANNED if item is not None and item.description == activity else activity
 
 
 def _choice_of_action(situation: Situation) -> list[Constraint]:
     """Return the constraint that the answer is one of the actions that the world lists, if it lists any."""
     item = item_of(situation, "item")
-    actions = tuple(dict.fromkeys(plain(_told(action, item)) for action in texts_of(situation, "actions")))
+    actions = tuple(dict.fromkeys(plain(_worded(action, item)) for action in texts_of(situation, "actions")))
     return [Constraint(field="doing", choices=actions)] if actions else []
 
 
 def _available(doing: str, situation: Situation) -> str:
-    """Return the available action that an answer means, or the answer itself where the world lists no actions.
+    """Return the available action that an answer means, or the answer itself if the world lists no actions.
 
     Raises:
-        ValueError: when the answer matches no available action.
+        ValueError: if the answer matches no available action.
     """
     actions = texts_of(situation, "actions")
     if not actions:
@@ -203,14 +202,14 @@ def _available(doing: str, situation: Situation) -> str:
     named = {action: normal(neutral(action)) for action in actions}
     if item is not None and item.description in named and said == PLANNED:
         return item.description
-    found = next((action for action in actions if _is_said(named[action], said)), None)
-    if found is None:
-        alike = [action for action in actions if mentions(action, said) or mentions(said, named[action])]
-        found = alike[0] if len(alike) == 1 else None
-    if found is None:
+    meant = next((action for action in actions if _matches(named[action], said)), None)
+    if meant is None:
+        similar = [action for action in actions if mentions(action, said) or mentions(said, named[action])]
+        meant = similar[0] if len(similar) == 1 else None
+    if meant is None:
         raise ValueError(f"{doing[:100]!r} is not available; choose one of: {'; '.join(actions)}"[:MAX_TEXT])
-    return found
+    return meant
 
 
-def _is_said(action: str, said: str) -> bool:
-    return action == said or (len(said) > LONG and action.startswith(said))  # answers are cut
+def _matches(action: str, said: str) -> bool:
+    return action == said or (len(said) > LONG and action.startswith(said))

@@ -1,10 +1,10 @@
 """Integrates significant events into the owner's long-term summary (routing design, strategy 2).
 
 The events are in the stream, in full, before this job is requested (`cogitate.memory.routing.routing`), so a failure
-here leaves the design's simple update. The head of the stream tells which events wait: the counter "integrate.asked"
+here leaves the design's simple update. The head of the stream records which events wait: the counter "integrate.asked"
 (the tick of the latest event to integrate, set with the event), the counter "integrate.done" (the tick up to which all
-events are integrated), and the cursor "integrate" (the number of the last integrated event). So the kind never searches
-a stream in vain, integrates no event twice, and leaves events that arrive meanwhile to the next job.
+events are integrated), and the cursor "integrate" (the number of the last integrated event). So the kind searches a
+stream only if an event waits, integrates no event twice, and leaves events that arrive meanwhile to the next job.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cogitate.memory.language.text import normal
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.context import Context, context_window
 from cogitate.memory.routing.history import is_shared
-from cogitate.memory.routing.routing import INTEGRATE, stage_of
+from cogitate.memory.routing.routing import INTEGRATE
 from cogitate.memory.stream import Stream
 from cogitate.memory.summaries.long_term import SummarySize, estimate_tokens, fold_or_cut
 from cogitate.memory.summaries.statements import told_apart
@@ -29,8 +29,7 @@ from cogitate.prompts.answers import IntegratedAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import LITTLE, access_marks, template_time
+from cogitate.tasks.recall import LITTLE, access_marks, persona, stage_of, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -51,7 +50,7 @@ WINDOW = 12_000  # characters of summary, memories and history that a prompt sho
 ROOM = 6_000  # characters of events that one job takes; further ones wait for the next
 TOKENS = 250  # of the summary
 SIZE = SummarySize(TOKENS)
-NEW_TOKENS = 160  # of these, at most so many for what is new
+NEW_TOKENS = 160  # of these, the most for new events
 
 
 def asks_for_integration(owner: str, tick: int) -> SetCounter:
@@ -89,7 +88,7 @@ class Integrate(Kind):
         taken = _fitting(waiting)
         rest = waiting[len(taken) :]
         groups = sorted({e.source_id for e in taken if is_shared(e.source_id) and e.source_id != moment.owner})
-        later = any(INTEGRATE in e.tags for e in head.waiting)  # not in the stream yet: no cell is free
+        later = any(INTEGRATE in e.tags for e in head.waiting)  # for a free cell, and not in the stream yet
         done = rest[0].tick - 1 if rest else asked - 1 if later else moment.tick
         params = {"start": start, "end": taken[-1].number if rest else head.last_number, "done": done}
         params |= begun_params(moment.stream, self.name, (taken[0].number,))
@@ -97,7 +96,7 @@ class Integrate(Kind):
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params, reads=reads),)
 
     def wake(self, moment: Moment) -> int | None:
-        """Return no tick: every event changes the stream."""
+        """Return None: every event changes the stream."""
         return None
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
@@ -119,8 +118,8 @@ class Integrate(Kind):
                 "stage": stage_of(case.entries, case.job.minute),
                 **template_time(case.job.minute, case.job.key.tick),
                 "summary": window.summary,
-                "history": [_told(e) for e in window.history],
-                "memories": [_told(e) for e in window.memories],
+                "history": [_in_full(e) for e in window.history],
+                "memories": [_in_full(e) for e in window.memories],
                 "events": [{"when": day_and_time(e.minute, e.tick), "text": text} for e, text, _ in pieces],
                 "words": SIZE.words,
             },
@@ -137,12 +136,12 @@ class Integrate(Kind):
         """Return the new long-term summary, which replaces the one in the prompt.
 
         Raises:
-            TooLong: when it exceeds the size of a stored summary.
-            ValueError: when no event is left to integrate.
+            TooLong: if it exceeds the size of a stored summary.
+            ValueError: if no event is left to integrate.
         """
         assert isinstance(answer, IntegratedAnswer)
         if not any(entry.number in used for entry in self._events(case)):
-            raise ValueError("none of the events to be integrated can be read any more")
+            raise ValueError("none of the events to integrate can be read any more")
         return (self._replaced(case, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
@@ -188,24 +187,24 @@ class Integrate(Kind):
         )
 
 
-def _told(entry: Entry) -> dict[str, str]:
-    """Return an entry as the template shows it, in full, with days as numbers."""
+def _in_full(entry: Entry) -> dict[str, str]:
+    """Return an entry's template variables, with its full text and days as numbers."""
     return {"when": day_and_time(entry.minute, entry.tick), "text": anchor_days(entry.text, entry.minute)}
 
 
 def merged(summary: str, events: Sequence[Entry], names: Mapping[str, str]) -> tuple[str, int]:
-    """Merge new text into a long-term summary without a model: keep the new in full if it fits, condense the old.
+    """Merge new events into a long-term summary without a model: keep them in full if they fit, condense the summary.
 
     Returns:
         The text, and the number of tokens cut where condensing did not suffice.
     """
-    told, kept, cut, cut_old = " ".join(map(told_apart, events)), summary, 0, 0
-    if estimate_tokens(told) > NEW_TOKENS:
-        told, cut = fold_or_cut("", events, names, NEW_TOKENS)
-    room = TOKENS - estimate_tokens(told)
+    new, old, cut_new, cut_old = " ".join(map(told_apart, events)), summary, 0, 0
+    if estimate_tokens(new) > NEW_TOKENS:
+        new, cut_new = fold_or_cut("", events, names, NEW_TOKENS)
+    room = TOKENS - estimate_tokens(new)
     if estimate_tokens(summary) > room:
-        kept, cut_old = fold_or_cut(summary, (), names, room)
-    return f"{kept} {told}".strip(), cut + cut_old
+        old, cut_old = fold_or_cut(summary, (), names, room)
+    return f"{old} {new}".strip(), cut_new + cut_old
 
 
 def _fitting(events: Sequence[Entry]) -> list[Entry]:

@@ -83,7 +83,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     reads: tuple[Reads, ...] = ()  # parts of other owners' streams; `upto` 0: up to their newest entry
     trial: int = 0
     at: int = 0  # earliest tick at which the result is due; 0: as soon as possible
-    within: int = 0  # ticks after which the result is useless; 0: as the kind says
+    within: int = 0  # ticks after which the result is useless; 0: the kind's limit
 
 
 class Correction(NamedTuple):
@@ -102,9 +102,9 @@ UNCORRECTED = Correction()
 
 
 class Valued(NamedTuple):
-    """The value that admission expected of a job's call."""
+    """Marks a job that admission chose by the expected value of its call."""
 
-    is_check: bool  # whether it was drawn to check the estimate, whatever its value is
+    is_check: bool  # whether it was drawn to check the estimates, whatever its value
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -138,7 +138,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
         return job_id(self.run, self.key)
 
     def param(self, name: str, default: T) -> T:
-        """Return a parameter of the request; the default if it is missing or has another type than the default."""
+        """Return a parameter of the request, or the default if it is missing or of another type."""
         value = self.params.get(name)
         return value if isinstance(value, type(default)) else default
 
@@ -197,6 +197,5 @@ def ticks_of(latency: Latency, *, tick_rate: float | None, clock: Clock) -> int:
         ticks = seconds * tick_rate if tick_rate is not None else seconds / clock.seconds_per_tick
     else:
         raise ValueError(f"{latency!r} is not a latency: give {LATENCIES}")
-    return min(
-        MAX_LATENCY, max(1, math.ceil(round(ticks, 6)))
-    )  # rounded first: 0.1 s at 30 ticks a second are 3 ticks, not 4
+    whole = math.ceil(round(ticks, 6))  # rounded first: 0.1 s at 30 ticks a second are 3 ticks, not 4
+    return min(MAX_LATENCY, max(1, whole))

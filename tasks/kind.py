@@ -1,6 +1,6 @@
-"""The base class of kinds of job, and what its methods receive.
+"""The base class of kinds of job, and the arguments of its methods.
 
-Kinds are stateless: all they use are their arguments.
+Kinds are stateless: they use nothing but their arguments.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class WorldFacts:
     clock: Clock = USUAL
     morning: int = 360  # minutes after 00:00 at which plans are made and end
     spread: int = 0  # minutes after it over which the owners' mornings are spread (`cogitate.tasks.timing.morning_of`)
-    act_interval: int = 0  # ticks between two choices of an action; 0: no choices
+    act_interval: int = 0  # ticks between two actions that an agent chooses; 0: it chooses none
     names: Mapping[str, str] = field(default_factory=dict)  # owner -> name, of all agents
     scope_names: Mapping[str, str] = field(default_factory=dict)  # of NPCs, places, groups and the world
     routines: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # of groups and the world
     languages: Mapping[str, str] = field(default_factory=dict)  # of groups and the world
-    spoken: str | None = None  # the language that all profiles together show, if not English
+    spoken: str | None = None  # the language detected in all profiles together, if not English
     retrieval: ProfileChoice = "default"  # how memories are scored
     kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # by kind, where it differs
 
@@ -67,7 +67,7 @@ class WorldFacts:
 
     @cached_property
     def places(self) -> PlaceIndex:
-        """The places by what they are called, put together once."""
+        """The index of the places, built once."""
         return PlaceIndex(self.locations)
 
     @cached_property
@@ -88,7 +88,7 @@ class Backlog(NamedTuple):
     """The entries of all owners that wait for a rating."""
 
     entries: int
-    oldest: int  # game time of the oldest, in minutes; 0 if none waits
+    oldest: int  # game time of the oldest, total minutes; 0 if none waits
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,13 +100,12 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     tick: int
     minute: int
     world: WorldFacts
-    brief: Mapping[
-        str, Any
-    ]  # the host's current facts about the owner: "location", "status" meters, whether it is "free", …
+    #: The host's current facts about the owner: "location", "status" meters, whether it is "free", …
+    brief: Mapping[str, Any]
     estimate: Callable[[Entry], int] = rate_by_rule  # predicts an entry's importance
-    turn_of: Callable[[str], int] = lambda kind: 1  # ticks between the turns of a kind that owners share; 1: none
+    turn_of: Callable[[str], int] = lambda kind: 1  # ticks between a kind's turns that owners share; 1: they share none
     unrated: Callable[[], Backlog] = lambda: Backlog(0, 0)
-    lead: Callable[[str], int] = lambda kind: 0  # expected ticks until a kind's result; 0 where due ticks are fixed
+    lead: Callable[[str], int] = lambda kind: 0  # expected ticks until a kind's result; 0 if due ticks are fixed
     last: int | None = None  # the run's last tick, if it has one
 
 
@@ -118,7 +117,7 @@ class Case:
     profile: Profile
     world: WorldFacts
     memories: Mapping[str, Sequence[Entry]]  # owner -> entries it may read, as of the job's tick, by number
-    # Similarities of entries to a query by their numbers, for a prompt alone: what is decided never depends on them.
+    #: Returns the similarity of entries to a query by entry number, for prompts only: no decision depends on it.
     similarity: Callable[[str, Sequence[Entry]], Mapping[int, float]] | None = field(default=None, compare=False)
 
     @property
@@ -131,16 +130,15 @@ def build_case(job: Job, profile: Profile, world: WorldFacts, stored: Callable[[
     """Build the case of a job: the entries that it may read, as of its tick, in order of number.
 
     Args:
-        profile: of the job's owner.
-        world: as it was when the job was created.
+        profile: the profile of the job's owner.
+        world: the facts that held when the job was created.
         stored: returns the entries of one owner that were live at the job's tick, or those that the job names.
     """
     memories: dict[str, list[Entry]] = {}
     for reads in job.reads:
-        found = sorted(stored(reads), key=_NUMBER)
         memories[reads.owner] = [
             as_known(entry, job.key.tick) if entry.rated else entry
-            for entry in found
+            for entry in sorted(stored(reads), key=_NUMBER)
             if entry.number <= reads.upto and not isinstance(entry, UnreadableEntry)
         ]
     return Case(job=job, profile=profile, world=world, memories=memories)
@@ -155,11 +153,11 @@ class Prompt:
     answer: type[BaseModel]
     version: str  # content hash of the template
     used: tuple[int, ...] = ()  # numbers of the entries shown, in part or to the end
-    shown: tuple[int, ...] | None = None  # those shown to the end that the job passes; None: it passes none
-    then: tuple[Effect, ...] = ()  # effects of what was shown, whatever the answer: archives, cursors
-    constraints: tuple[Constraint, ...] = ()  # on the answer, by what was shown
-    enforced: tuple[Constraint, ...] = ()  # in the schema too; a worker sets it for weak models
-    built_in: bool = False  # with the built-in instructions, so answers are checked against all of them
+    shown: tuple[int, ...] | None = None  # numbers of those shown to their end and passed; None: the job passes none
+    then: tuple[Effect, ...] = ()  # effects on the shown entries, whatever the answer: archives, cursors
+    constraints: tuple[Constraint, ...] = ()  # on the answer, from what the prompt shows
+    enforced: tuple[Constraint, ...] = ()  # constraints in the schema too; a worker sets them for weak models
+    built_in: bool = False  # whether it has the built-in instructions, so that all their checks apply to answers
 
     @classmethod
     def of(
@@ -169,7 +167,7 @@ class Prompt:
         shown: Iterable[Entry] = (),
         constraints: Iterable[Constraint] = (),
     ) -> Prompt:
-        """Build a prompt from a rendered template, its answer with the constraints, and the entries that it shows."""
+        """Build a prompt from a rendered template, the class of its answer, and the entries that it shows."""
         return cls(
             system=rendered.system,
             user=rendered.user,
@@ -223,7 +221,7 @@ class Kind(ABC):
     """The keys that it reads from the host's brief, besides those that the built-in kinds read."""
 
     needs_brief: bool = False
-    """True if it is never due without a brief of the host."""
+    """True if it is never due without a brief from the host."""
 
     gathers: bool = False
     """True if requests may wait for a shared turn, up to an hour of game time, when a model's calls are packed."""
@@ -253,16 +251,16 @@ class Kind(ABC):
         return ()
 
     def wake(self, moment: Moment) -> int | None:
-        """Return the next tick at which `due` may return a request although the owner's stream has not changed."""
+        """Return the next tick at which `due` may return a request without a change of the owner's stream."""
         return None
 
     def known_params(self, moment: Moment) -> Mapping[str, object]:
-        """Return parameters that a job cannot look up as of its tick, for a host's request that does not give them."""
+        """Return parameters that a job cannot look up as of its tick, for a host's request without them."""
         return {}
 
     @property
     def time_of_day(self) -> str:
-        """The time of day at which it is due, which a run in rounds does not have; "" for other kinds."""
+        """The time of day at which it is due; "" for other kinds. A run in rounds has none, and refuses the kind."""
         return ""
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
@@ -280,7 +278,7 @@ class Kind(ABC):
         """Return the effects of a validated answer.
 
         Raises:
-            ValueError: when the answer is valid JSON but unusable (unknown agents, too few plan items, …).
+            ValueError: if the answer is valid JSON but unusable (unknown agents, too few plan items, …).
         """
         raise NotImplementedError(f"{self.name} asks no model")
 
@@ -289,8 +287,8 @@ class Kind(ABC):
         """Return the effects without a model: deterministic, in milliseconds, and without errors."""
 
     def halve(self, case: Case) -> tuple[Effect, ...]:
-        """Return the effects when a model answered twice and neither answer was usable; by default the heuristic's.
+        """Return the effects after two unusable answers of a model; by default the heuristic's.
 
-        A kind that can ask a smaller question records in these effects that its next request is to be smaller.
+        A kind that can ask a smaller question makes its next request smaller by these effects.
         """
         return self.heuristic(case)

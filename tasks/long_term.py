@@ -1,4 +1,4 @@
-"""Summarise jobs on an owner's long-term summary: cells and the token window.
+"""Jobs of the kind `summarise` on an owner's long-term summary: cells and the token window.
 
 The owner's policy requests such a job. The request names the entries to summarise and carries the summary as of its
 tick; the effects apply only if the summary is still the same at their boundary.
@@ -22,8 +22,7 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Moment, Prompt
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import long_term_context, template_time
+from cogitate.tasks.recall import language_of_texts, long_term_context, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -122,21 +121,21 @@ def effects(case: Case, answer: SummaryAnswer, used: tuple[int, ...]) -> tuple[E
     """Return the new summary, which replaces the old one and covers what the prompt showed.
 
     Raises:
-        TooLong: when it exceeds the size of a stored summary.
-        ValueError: when nothing is left to summarise, or compression made the summary longer.
+        TooLong: if it exceeds the size of a stored summary.
+        ValueError: if nothing is left to summarise, or compression did not shorten the summary.
     """
     job = case.job
     if not used and policy_of(job.params) == "cells":
-        raise ValueError("none of the cells to be summarised can be read any more")
+        raise ValueError("none of the cells to summarise can be read any more")
     bound = _CELLS if policy_of(job.params) == "cells" else LARGEST
     text = within(bound, answer, answer.summary, words=_size(case).words)
     if not used and estimate_tokens(text) >= estimate_tokens(job.summary):
-        raise ValueError("the summary that was to be compressed got no shorter")
+        raise ValueError("the compressed summary is no shorter than the old one: write a shorter one")
     return (ReplaceSummary(owner=job.key.owner, text=text, version=job.summary_version),)
 
 
 def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
-    """Return the effects that archive what was shown and move waiting memories into the free cells."""
+    """Return the effects that archive the shown entries and move waiting memories into the free cells."""
     owner, kind, numbers = case.job.key.owner, case.job.key.kind, whole_numbers(shown)
     archived = (Archive(owner=owner, numbers=numbers, into_summary=True),) if numbers else ()
     if policy_of(case.job.params) == "cells":
@@ -146,7 +145,7 @@ def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
 
 
 def heuristic(case: Case) -> tuple[Effect, ...]:
-    """Return a summary made without a model, or nothing if the settings leave memory unchanged without one.
+    """Return a summary made without a model, or none if the settings leave memory unchanged after a model failed.
 
     In that case cells forget the memories that waited for the summary, and a token window keeps its entries until the
     boundary must cut them (window design).

@@ -1,4 +1,4 @@
-"""Meters of a host's brief: the meaning of their ends, how prompts show them, and when a meter is a need.
+"""Meters of a host's brief: the meaning of their ends, their wording in prompts, and when a meter is a need.
 
 A bare number is ambiguous: a hunger of 95 means starving in one world and sated in another. So prompts show it as a
 number, and no heuristic uses it. A `Meter` carries its meaning.
@@ -28,7 +28,7 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     otherwise.
 
     Raises:
-        InputError: for an invalid field, or unless `most` is larger than `least`.
+        InputError: for an invalid field, or if `most` is not larger than `least`.
     """
 
     value: float
@@ -83,22 +83,21 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 def is_reading(value: object) -> bool:
-    """Return whether a value is a number that a meter may have: finite, and exact in JSON."""
+    """Return whether a value is a number that a meter may hold: finite, and exact in JSON."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_METER
 
 
 def read_meters(status: object) -> dict[str, Meter]:
     """Return the meters in a brief or in a job's parameters by name; ignore anything else."""
     given = status if isinstance(status, Mapping) else {}
-    return {str(name): meter for name, said in given.items() if (meter := _meter(said)) is not None}
+    return {str(name): meter for name, value in given.items() if (meter := _meter(value)) is not None}
 
 
 def meter_params(status: object) -> dict[str, Any]:
     """Return meters as parameters of a job, sorted by name; a meter without a meaning as a number."""
-    found = read_meters(status)
     return {
         name: msgspec.to_builtins(meter) if meter != Meter(meter.value) else meter.value
-        for name, meter in sorted(found.items())
+        for name, meter in sorted(read_meters(status).items())
     }
 
 
@@ -110,12 +109,12 @@ def format_meters(meters: Mapping[str, Meter]) -> list[str]:
     ]
 
 
-def _meter(said: object) -> Meter | None:
-    if isinstance(said, Meter):
-        return said
-    if isinstance(said, Mapping):
+def _meter(value: object) -> Meter | None:
+    if isinstance(value, Meter):
+        return value
+    if isinstance(value, Mapping):
         try:
-            return typed_json.convert(dict(said), Meter)
+            return typed_json.convert(dict(value), Meter)
         except (msgspec.ValidationError, ValueError):
             return None
-    return Meter(said) if isinstance(said, int | float) and is_reading(said) else None
+    return Meter(value) if isinstance(value, int | float) and is_reading(value) else None

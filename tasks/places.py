@@ -1,4 +1,4 @@
-"""Places that a prompt lists by their names, and the place that an answer names."""
+"""The places that a prompt lists by name, and the place that an answer names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Case
 
 MOST = 40  # places of the world that a prompt lists
-PRIVATE = "home"  # type of the places that matter only to some
+PRIVATE = "home"  # type of places that matter only to a few owners
 ANYWHERE, HERE = "anywhere", "here"  # value for "no particular place"
 _NONE = frozenset({"none", ANYWHERE, HERE, "n/a"})
 
@@ -23,8 +23,8 @@ _NONE = frozenset({"none", ANYWHERE, HERE, "n/a"})
 class PlacesShown(NamedTuple):
     """The places in a prompt, each with a name that no other place has."""
 
-    world: list[Location]  # the same in every prompt, so that prompts begin alike
-    case: list[Location]  # further ones that matter to the owner
+    world: list[Location]  # the same in every prompt, so that prompts share their beginning
+    case: list[Location]  # further places that matter to the owner
 
     @property
     def values(self) -> dict[str, list[Location]]:
@@ -32,7 +32,7 @@ class PlacesShown(NamedTuple):
         return {"places": self.world, "more_places": self.case}
 
     def choice(self, field: str, otherwise: str) -> Iterator[Constraint]:
-        """Yield the constraint that a field names a shown place, or says the word for no particular place."""
+        """Yield the constraint that a field names a shown place or is `otherwise`, the word for no particular place."""
         if shown := (*self.world, *self.case):
             named = dict.fromkeys((*(p.name for p in shown), *(p.id for p in shown), otherwise))
             yield Constraint(field=field, choices=tuple(named))
@@ -44,21 +44,21 @@ def places_shown(case: Case, memories: Iterable[Entry], here: str = "") -> Place
     Homes are shown only where they matter to the owner.
     """
     known = case.world.locations
-    called = Counter(place.name.casefold() for place in known)
-    named = [msgspec.structs.replace(p, name=p.id) if called[p.name.casefold()] > 1 else p for p in known]
+    name_count = Counter(place.name.casefold() for place in known)
+    named = [msgspec.structs.replace(p, name=p.id) if name_count[p.name.casefold()] > 1 else p for p in known]
     world = [place for place in named if place.type != PRIVATE][:MOST]
     listed, own = {p.id for p in world}, {case.profile.home, case.profile.work, here, *(e.location for e in memories)}
-    besides = [place for place in named if place.id in own - listed][:MOST]
-    lived_in = f"home of {case.profile.name}"
-    types = [lived_in if place.id == case.profile.home else place.type for place in besides]
-    return PlacesShown(world, [msgspec.structs.replace(p, type=t) for p, t in zip(besides, types, strict=True)])
+    further = [place for place in named if place.id in own - listed][:MOST]
+    home_type = f"home of {case.profile.name}"
+    types = [home_type if place.id == case.profile.home else place.type for place in further]
+    return PlacesShown(world, [msgspec.structs.replace(p, type=t) for p, t in zip(further, types, strict=True)])
 
 
 def place_meant(text: str, case: Case) -> str | None:
     """Resolve the place in an answer by id, by name, or as the agent's home or work; None for anywhere.
 
     Raises:
-        ValueError: when it matches no known place.
+        ValueError: if it matches no known place.
     """
     said, places = text.strip(), case.world.locations
     if not said or not places or said.casefold() in _NONE:
@@ -69,7 +69,7 @@ def place_meant(text: str, case: Case) -> str | None:
         meant = find_place(said, places) or _named_in_part(said, places)
         found = meant.id if meant else None
     if found is None:
-        raise ValueError(f"no place is called {said!r}; known are {', '.join(p.id for p in places)}")
+        raise ValueError(f"no place is called {said!r}; known places: {', '.join(p.id for p in places)}")
     return found
 
 

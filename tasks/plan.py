@@ -11,15 +11,13 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import DAY, clock_time, date, day_and_time, next_morning
 from cogitate.memory.effects import Append, Effect
-from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem
+from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem, resolve_name
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.sentences import with_end
 from cogitate.memory.language.times import parse_clock
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.prompts.answers import Activity, DailyPlan, StepPlan
 from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
@@ -30,7 +28,6 @@ from cogitate.tasks.heuristics.thinking_language import thinking_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params
-from cogitate.tasks.persona import persona, told_routine
 from cogitate.tasks.places import ANYWHERE, place_meant, places_shown
 from cogitate.tasks.plan_times import FROM, one_after_another, window, within
 from cogitate.tasks.recall import (
@@ -38,22 +35,23 @@ from cogitate.tasks.recall import (
     access_marks,
     brief,
     long_term_context,
+    persona,
     recall,
     replaced_entry,
     share_of,
+    stage_of,
     template_entry,
     template_time,
+    told_routine,
 )
 
 QUERY = "plan today tomorrow want need goal"  # streams design, task 7
 SHOWN = 15  # memories (streams design)
 REMEMBERED: tuple[EntryType, ...] = ("observation", "message", "summary", "reflection")
-
-
 EVERY = 10  # ticks between two checks whether to request the next day's plan
 OUTCOMES = {"completed": "done", "cancelled": "given up"}
 STEPS = "plan_steps"  # the template of a plan without times of day
-ENDLESS = 1_000_000 * DAY  # such a plan is valid until the next
+ENDLESS = 1_000_000 * DAY  # game minutes: a plan without times of day is valid until the next
 
 
 class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,16 +63,16 @@ class Unfinished(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlanParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of a host's request: the agent's condition, and its unfinished items."""
+    """Parameters of a host's request: the agent's meters, and its unfinished items."""
 
     status: dict[str, float | Meter] = {}
     unfinished: tuple[Unfinished, ...] = ()
 
 
 class Plan(Kind):
-    """Due at the first tick of an agent's morning without a current plan, and for one that joins during the day.
+    """Due at the first tick of an agent's morning without a current plan, and for an agent that joins during the day.
 
-    Where ticks have no times of day it is made on request only: steps without times, valid until the next plan.
+    Where ticks have no times of day, a plan is made only on request: steps without times, valid until the next plan.
 
     Where due ticks follow the models' latencies, the plan is requested before the morning by its expected latency, at
     the agent's own turns. It covers the coming day and is due in the morning; the previous plan is valid until then.
@@ -95,7 +93,7 @@ class Plan(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return a request while no plan is valid. Before the morning, an agent without a plan keeps sleeping."""
+        """Return a request while no plan is valid. Before the morning, an agent without a plan sleeps on."""
         if not timing.is_agent(moment) or not moment.world.clock.has_times:
             return ()
         is_day = moment.minute % DAY >= timing.morning_of(moment.owner, moment.world)
@@ -104,7 +102,7 @@ class Plan(Kind):
         return self._ahead(moment)
 
     def known_params(self, moment: Moment) -> Mapping[str, object]:
-        """Return what the last plan left, and the meters of the host's brief."""
+        """Return the unfinished items of the last plan, and the meters of the host's brief."""
         return self._params(moment)
 
     def wake(self, moment: Moment) -> int | None:
@@ -163,7 +161,7 @@ class Plan(Kind):
         """Return the plan as an entry.
 
         Raises:
-            ValueError: for an unknown place, for two items that begin at the same time, for items out of order, or when
+            ValueError: for an unknown place, for two items that begin at the same time, for items out of order, or if
                 fewer than 5 lie between now and the next morning.
         """
         start, end = window(case)
@@ -180,7 +178,7 @@ class Plan(Kind):
                 place = place_meant(activity.location, case)
                 timed.append(Slot(minute, activity.description, place, activity.priority, 0))
         if sum(one.minute > other.minute for one, other in pairwise(timed)) > 1:  # one item may be out of order
-            raise ValueError("the plan items are in no order of time: write them from the first of the day to the last")
+            raise ValueError("the plan items are out of order: write them from the first of the day to the last")
         slots = one_after_another(timed, start)
         if len(slots) < FEWEST:
             raise ValueError(
@@ -215,7 +213,7 @@ class Plan(Kind):
             items = moment.stream.plan_items(plan)
             # Items planned for later today may still happen.
             left = [i for i in items if i.status in ("pending", "active") and (i.minute or 0) <= moment.minute]
-            if not moment.world.clock.has_times:  # a step that two plans left undone is given up
+            if not moment.world.clock.has_times:  # a step that an earlier plan had too is given up
                 earlier = (one for one in moment.stream.live("plan") if one is not plan)
                 before = {first_said(i.description) for one in earlier for i in one.items}
                 left = [i for i in left if first_said(i.description) not in before]
@@ -272,8 +270,8 @@ def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
     return phrases.labelled(phrases.day(start), with_end(listed))
 
 
-def _timed(item: PlanItem, told: Callable[[int], str]) -> str:
-    return item.description if item.minute is None else f"{told(item.minute)} {item.description}"
+def _timed(item: PlanItem, format_time: Callable[[int], str]) -> str:
+    return item.description if item.minute is None else f"{format_time(item.minute)} {item.description}"
 
 
 def _next_morning(moment: Moment) -> int:
@@ -281,7 +279,7 @@ def _next_morning(moment: Moment) -> int:
 
 
 def _astray(activities: Sequence[Activity], case: Case) -> list[Activity]:
-    """Return the activities at places that do not exist, which a plan leaves out if enough others remain.
+    """Return the activities at unknown places, which a plan leaves out if enough others remain.
 
     Raises:
         ValueError: naming a place, if too few remain.

@@ -1,4 +1,4 @@
-"""When a plan begins and ends, and when its items do."""
+"""The times at which a plan and its items begin and end."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SOON = 5  # game minutes: an item that begins this long before the plan takes ef
 def window(case: Case) -> tuple[int, int]:
     """Return the game times at which the plan begins and ends.
 
-    It begins when it is requested, or at the morning that it is for. A plan that takes effect more than `SOON` later
-    begins then, since earlier items would be over.
+    It begins at its request, or at the morning that it is for. A plan that takes effect more than `SOON` later begins
+    then, since earlier items would be over.
     """
-    asked = case.job.minute
-    start = max(asked, case.job.param(FROM, asked))
-    effective = asked + delay_of(case)
+    requested = case.job.minute
+    start = max(requested, case.job.param(FROM, requested))
+    effective = requested + delay_of(case)
     start = start if effective - start <= SOON else effective
     if not case.world.clock.has_times:
         return start, start + DAY
@@ -32,7 +32,7 @@ def window(case: Case) -> tuple[int, int]:
 
 
 def within(clock: int, start: int, end: int) -> int | None:
-    """Return the minute at which an item begins, if within the plan or up to `LATE` before it; else None."""
+    """Return the game time at which an item begins if it is within the plan or up to `LATE` before it, else None."""
     midnight = day_of(start) * DAY
     for minute in (midnight + clock, midnight + DAY + clock):
         if start <= minute < end:
@@ -44,7 +44,7 @@ def one_after_another(timed: Iterable[Slot], start: int) -> list[Slot]:
     """Return the slots in order of time, without repeats and without those that are over.
 
     Raises:
-        ValueError: when two different slots begin at the same time.
+        ValueError: if two different slots begin at the same time.
     """
     slots: dict[int, Slot] = {}
     for slot in sorted(timed, key=lambda s: s.minute):
@@ -52,9 +52,9 @@ def one_after_another(timed: Iterable[Slot], start: int) -> list[Slot]:
         if (other.text.casefold(), other.location) != (slot.text.casefold(), slot.location):
             raise ValueError(
                 f"two plan items begin at {clock_time(slot.minute)}: {other.text!r} and {slot.text!r}; "
-                "give each another time"
+                "give them different times"
             )
     begun = [minute for minute in slots if minute <= start]
-    for minute in begun[:-1]:  # its end was the beginning of the next
+    for minute in begun[:-1]:  # each ended when the next began
         del slots[minute]
     return [replace(slot, minute=max(minute, start)) for minute, slot in slots.items()]

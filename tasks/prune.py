@@ -24,9 +24,9 @@ OVERDUE = SETTLED + 6 * 60  # age in game minutes at which compacting an ordinar
 
 
 class Prune(Kind):
-    """Due every 100 ticks, with owners spread over these ticks, when there is something to prune.
+    """Due every 100 ticks, with owners spread over these ticks, if there is something to prune.
 
-    The request names the entries to prune, so that no other job takes them too.
+    The request names the entries to prune, so no other job takes them too.
     """
 
     name = "prune"
@@ -35,9 +35,9 @@ class Prune(Kind):
     latency = "5m"
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return a request that names the entries, at the owner's turn or when pruning is urgent.
+        """Return a request that names the entries, at the owner's turn or if pruning is urgent.
 
-        A shared history is not pruned: its oldest entries leave it at the boundary.
+        A shared history is not pruned: the boundary archives its oldest entries.
         """
         if is_shared(moment.owner):
             return ()
@@ -52,7 +52,7 @@ class Prune(Kind):
         return (Request(kind=self.name, owner=moment.owner, priority=1, params=params, numbers=cut.numbers),)
 
     def wake(self, moment: Moment) -> int | None:
-        """Return the next turn at which there may be something to prune, or an earlier tick if that is urgent."""
+        """Return the next turn at which there may be something to prune, or an earlier tick if pruning is urgent."""
         if is_shared(moment.owner):
             return None
         if self._urgent(moment):
@@ -71,7 +71,7 @@ class Prune(Kind):
         return is_dialogue(entry) or _worthwhile(stream, world.limits)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the cut that the request names, or else the one that pruning would make now."""
+        """Return the effects of the cut that the request names, or else of the one that pruning would make now."""
         owner, minute, limits = case.job.key.owner, case.job.minute, case.world.limits
         cut = _cut(case.job.params)
         if cut is None:

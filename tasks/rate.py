@@ -1,7 +1,7 @@
 """Rates the importance of entries that their host left unrated (streams design, task 4), many in one call.
 
-Only entries that are worth a call get here (`cogitate.scheduler.engine.rating`); until rated they count as ordinary.
-Where a model gives no rating, the run's prediction applies, which the request carries.
+Only entries that are worth a call reach this kind (`cogitate.scheduler.engine.rating`); until rated they count as
+ordinary. The request carries the run's predictions, which apply to entries that the model does not rate.
 
 If a model's answers to a batch are unusable, the batch is halved: its entries stay unrated, and the owner's next
 batches have half the size (the counter "rate.batch" of its head) until one succeeds; then the size doubles again.
@@ -23,20 +23,19 @@ from cogitate.prompts.render import Templates
 from cogitate.tasks import timing
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import brief, share_of, without_repeats
+from cogitate.tasks.recall import brief, persona, share_of, without_repeats
 
 BATCH = 20  # entries of one call
 LEAST = 5  # smallest batch: a model that cannot rate so few is not worth more calls
 SIZE = "rate.batch"  # counter: entries of the owner's next call after a batch failed
-FEWEST = 8  # entries that are worth a call before the oldest has waited long: the owner's, or all if they share turns
+FEWEST = 8  # entries worth a call before the oldest has waited long: the owner's, or all owners' if they share turns
 EVERY = 10  # ticks between two turns of an owner
 
 
 class RateImportance(Kind):
-    """Due when a batch of unrated entries is full, and at the owner's turns when enough wait or one has waited long.
+    """Due when a batch of unrated entries is full, and at the owner's turns if enough wait or one has waited long.
 
-    Where owners share turns, since calls are packed, the entries of all owners count: then all ask at one turn.
+    Where owners share turns, since calls are packed, the entries of all owners count, and all ask at the same turn.
     """
 
     name = "rate"
@@ -66,12 +65,12 @@ class RateImportance(Kind):
         return (Request(kind=self.name, owner=moment.owner, numbers=tuple(taken), params=params),)
 
     def _is_late(self, moment: Moment) -> bool:
-        """Return whether the owner's few entries wait no longer: for others of its own, or for those of all owners."""
+        """Return whether entries too few for a call, the owner's or those of all owners, have waited long enough."""
         if moment.turn_of(self.name) == 1:
             return moment.minute >= _patient_until(moment)
-        of_all = moment.unrated()
-        longest = moment.world.limits.reflection_interval // 3  # twice as long: on average they wait less than alone
-        return of_all.entries >= FEWEST or moment.minute >= of_all.oldest + longest
+        backlog = moment.unrated()
+        longest = moment.world.limits.reflection_interval // 3  # twice as long as alone, yet on average they wait less
+        return backlog.entries >= FEWEST or moment.minute >= backlog.oldest + longest
 
     def wake(self, moment: Moment) -> int | None:
         """Return the owner's next turn while enough entries wait, or the first at which the oldest has waited long."""
@@ -86,7 +85,7 @@ class RateImportance(Kind):
         return entry.importance == UNRATED
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return the entries by number, each text once."""
+        """Return a prompt with the entries by number, each text once."""
         entries = share_of(without_repeats(case.entries), memory_share)
         rendered = self._templates.render(
             self.name,
@@ -101,13 +100,13 @@ class RateImportance(Kind):
         """Return the ratings of the answer, for all entries of the same text, and predictions for the rest.
 
         Raises:
-            ValueError: when no rating refers to a shown entry.
+            ValueError: if no rating refers to a shown entry.
         """
         assert isinstance(answer, RatingsAnswer)
         texts = {e.number: normal(e.text) for e in case.entries if e.number in set(used)}
         given = {texts[r.number]: r.importance for r in answer.ratings if r.number in texts}
         if not given:
-            raise ValueError(f"none of {len(answer.ratings)} ratings is of an entry that was shown")
+            raise ValueError(f"none of {len(answer.ratings)} ratings refers to a memory in the prompt")
         rated = [e for e in case.entries if normal(e.text) in given]
         paid = Rate(
             owner=case.job.key.owner,
@@ -142,9 +141,10 @@ def _doubled(case: Case) -> tuple[Effect, ...]:
 
 def _predicted(case: Case, entries: Iterable[Entry]) -> tuple[Effect, ...]:
     estimates: dict[str, object] = case.job.param("estimates", {})
-    found = {e.number: estimates.get(str(e.number)) for e in entries}
     ratings = {
-        e.number: rating if isinstance(rating := found[e.number], int) and 1 <= rating <= 10 else rate_by_rule(e)
+        e.number: rating
+        if isinstance(rating := estimates.get(str(e.number)), int) and 1 <= rating <= 10
+        else rate_by_rule(e)
         for e in entries
     }
     if not ratings:

@@ -2,7 +2,7 @@
 
 The request names the messages of the world's stream that the scope has not recounted yet, and the scope's cursor. The
 effects append one summary and move the cursor past the recounted messages, or do neither, so a scope never recounts a
-message twice. Messages that did not fit go into the next job, which the same trigger requests
+message twice. The next job takes the messages that did not fit; the same trigger requests it
 (`cogitate.scheduler.engine.triggers`); those of a failed recount wait for the next trigger.
 """
 
@@ -17,22 +17,21 @@ from pydantic import BaseModel
 from cogitate.memory import typed_json
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import AdvanceCursor, Append, Effect
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.routing.scopes import WORLD, cursor_of, place_of
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name, shown_line, summarise_entries
+from cogitate.memory.summaries.conversations import shown_line, summarise_entries
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Reads, Request
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry, template_entry, template_time
+from cogitate.tasks.recall import delay_of, language_of_texts, replaced_entry, template_entry, template_time
 from cogitate.tasks.shown import Piece, begun_in, everything, oldest_first, progress, showing, whole_numbers, within
 
-IMPORTANCE = 5  # entries that no limit drops without a summary
+IMPORTANCE = 5  # no limit drops such an entry without a summary
 SIZE = SummarySize(250)
 TEMPLATES = {"location": "recount_location", "npc": "recount_npc"}  # by scope; any other: recount_world
 
@@ -51,8 +50,8 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     encounter_id: str = ""
 
 
-class _Told(NamedTuple):
-    """A job's parameters and messages."""
+class _Material(NamedTuple):
+    """A job's parameters and the messages to recount."""
 
     span: Span
     messages: Sequence[Entry]
@@ -74,8 +73,8 @@ def recount_request(
     """Return the request for a scope to recount these messages of the world's stream.
 
     Args:
-        begun: the parameter with the progress in the first of them.
-        earlier: numbers of the scope's memories that the prompt shows, so that it repeats none.
+        begun: the parameter with the progress in the first message.
+        earlier: numbers of the scope's memories that the prompt shows, so that the model does not repeat them.
     """
     own = (*earlier, *numbers) if scope == WORLD else earlier
     reads = () if scope == WORLD else (Reads(WORLD, span.end, numbers),)
@@ -101,24 +100,24 @@ class Recount(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return nothing: only a host's report makes it due."""
+        """Return no request: only a host's report makes it due."""
         return ()
 
     def wake(self, moment: Moment) -> int | None:
-        """Never."""
+        """Return None: only a host's report makes it due."""
         return None
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        """Never."""
+        """Return False: only a host's report makes it due."""
         return False
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return the messages in order; where not all fit, the newest wait for the next job."""
-        span, messages = _told(case)
+        """Return a prompt with the messages in order; if not all fit, the newest wait for the next job."""
+        span, messages = _material(case)
         names = case.world.display_names
-        told = {entry.number: shown_line(entry, names) for entry in messages}
+        lines = {entry.number: shown_line(entry, names) for entry in messages}
         pieces = oldest_first(
-            [(e, anchor_days(told[e.number].text, e.minute)) for e in messages], memory_share, begun_in(case.job)
+            [(e, anchor_days(lines[e.number].text, e.minute)) for e in messages], memory_share, begun_in(case.job)
         )
         template = TEMPLATES.get(case.job.key.owner.partition(":")[0], "recount_world")
         place = span.location or (messages[0].location if messages else "")
@@ -127,7 +126,7 @@ class Recount(Kind):
             "place": resolve_name(place, names),
             **template_time(span.minute, case.job.key.tick),
             "lines": [
-                {"when": day_and_time(e.minute, e.tick), "speaker": told[e.number].speaker, "text": text}
+                {"when": day_and_time(e.minute, e.tick), "speaker": lines[e.number].speaker, "text": text}
                 for e, text, _ in pieces
             ],
             "words": SIZE.words,
@@ -144,29 +143,28 @@ class Recount(Kind):
         """Return one memory of the scope, which covers the messages that the prompt showed.
 
         Raises:
-            TooLong: when it exceeds the size of a stored summary.
-            ValueError: when no message is left to recount.
+            TooLong: if it exceeds the size of a stored summary.
+            ValueError: if no message is left to recount.
         """
         assert isinstance(answer, SummaryAnswer)
-        messages = [entry for entry in _told(case).messages if entry.number in set(used)]
+        messages = [entry for entry in _material(case).messages if entry.number in set(used)]
         if not messages:
-            raise ValueError("none of the messages to be told can be read any more")
+            raise ValueError("none of the messages to recount can be read any more")
         return (self._recorded(case, messages, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the most informative sentences; nothing after a model failed, unless configured otherwise."""
-        messages = _told(case).messages
+        """Return a memory of the most informative sentences; none after a model failed, unless configured otherwise."""
+        messages = _material(case).messages
         failed = bool(case.job.model)
         if not messages or (failed and case.world.limits.recount_on_failure == "unchanged"):
             return ()
         when = case.job.minute + delay_of(case)
         owner, names = case.job.key.owner, case.world.display_names
         text = summarise_entries(messages, names, minute=when, owner=owner, language=quoting_language(case))
-        told = self._recorded(case, messages, text)
-        return told, *_passed(case, everything(messages))
+        return self._recorded(case, messages, text), *_passed(case, everything(messages))
 
     def _recorded(self, case: Case, messages: Sequence[Entry], text: str) -> Append:
-        span = _told(case).span
+        span = _material(case).span
         entry = Entry(
             type="summary",
             text=text,
@@ -185,8 +183,8 @@ class Recount(Kind):
 
 
 def _passed(case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
-    """Return the effect that moves the cursor past what was shown; none for a repair, whose cursor moved already."""
-    span, messages = _told(case)
+    """Return the effects that move the cursor past the shown messages; none for a repair, whose cursor has moved."""
+    span, messages = _material(case)
     owner, numbers = case.job.key.owner, whole_numbers(shown)
     if replaced_entry(case.job):
         return ()
@@ -201,11 +199,11 @@ def _earlier(case: Case) -> list[Entry]:
     return [entry for entry in case.entries if entry.type == "summary" and entry.number != replaced_entry(case.job)]
 
 
-def _told(case: Case) -> _Told:
-    """Return the subject of the job; a request without parameters has no messages to recount."""
+def _material(case: Case) -> _Material:
+    """Return the parameters and messages of the job; a request without parameters has no messages to recount."""
     messages = [entry for entry in case.memories.get(WORLD, ()) if entry.type != "summary"]
     given = {key: value for key, value in case.job.params.items() if key in Span.__struct_fields__}
     try:
-        return _Told(typed_json.convert(given, Span), messages)
+        return _Material(typed_json.convert(given, Span), messages)
     except msgspec.ValidationError:
-        return _Told(Span(start=0, end=0, minute=case.job.minute), ())
+        return _Material(Span(start=0, end=0, minute=case.job.minute), ())

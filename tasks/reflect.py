@@ -1,13 +1,13 @@
 """Reflection: one insight drawn from what happened since the last (streams design, task 8).
 
-When an agent last reflected is kept in counters of its head, which the reflection's own effects set:
-"reflect.minute" (game time of the request), "reflect.number" (the last entry it could read) and "reflect.repeated"
-(the importance of all repeats counted until then). They do not depend on reflections that a host brings in from
-elsewhere. Accumulated importance is read from the stream: the sum over the events numbered after "reflect.number",
-archived ones included, and over the repeats counted since. That is the counter of Generative Agents (Park et al.
-2023; `cogitate.memory.trigger`) with nothing to keep in step: events that arrive after the request count for the next.
+Counters in an agent's head record its last reflection, whose own effects set them: "reflect.minute" (game time of the
+request), "reflect.number" (the last entry it could read) and "reflect.repeated" (the importance of all repeats counted
+until then). Reflections that a host imports do not change them. Accumulated importance is computed from the stream: the
+sum over the events numbered after "reflect.number", archived ones included, and over the repeats counted since. That is
+the counter of Generative Agents (Park et al. 2023; `cogitate.memory.trigger`) without any state to keep in step: events
+that arrive after the request count for the next.
 
-How often an entry was repeated is not part of what a job reads, since it changes: it is named in the request.
+The request carries how often each entry was repeated: this changes, so a job cannot read it as of its tick.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from cogitate.memory.language.sentences import QUESTIONS, split_sentences
 from cogitate.memory.language.text import words
 from cogitate.memory.policies.compaction import MUNDANE
 from cogitate.memory.routing.repeats import REPEATED
-from cogitate.memory.routing.routing import stage_of
 from cogitate.memory.stream import Stream
 from cogitate.memory.trigger import ReflectionTrigger
 from cogitate.prompts.answers import ReflectionAnswer
@@ -40,31 +39,32 @@ from cogitate.tasks.heuristics.thinking_language import quoting_language
 from cogitate.tasks.job import Request
 from cogitate.tasks.kind import Case, Kind, Moment, Prompt, WorldFacts
 from cogitate.tasks.meters import Meter, format_meters, meter_params, read_meters
-from cogitate.tasks.persona import persona
 from cogitate.tasks.recall import (
     access_marks,
     delay_of,
     long_term_context,
+    persona,
     replaced_entry,
     result_minute,
     share_of,
+    stage_of,
     template_entry,
     template_time,
     without_repeats,
 )
 
-FEWEST_WORDS = 3  # of an insight; times and numbers say nothing
+FEWEST_WORDS = 3  # of an insight, without times and numbers
 SHOWN = 20  # observations (streams design)
 ENOUGH = 3  # observations; fewer give a minimal reflection (streams design)
 BY_MODEL, BY_HEURISTIC, MINIMAL = 7, 6, 4  # importance (streams design)
 MOST_REPEATED = 20  # entries whose repeats a request names
-EARLIER = 3  # reflections before this one
+EARLIER = 3  # earlier reflections in a prompt
 _TIME = re.compile(r"\d:\d\d ?[ap]\.?m\b", re.IGNORECASE)
 MINUTE, NUMBER, COUNTED = "reflect.minute", "reflect.number", "reflect.repeated"
 
 
 class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Parameters of a host's request: the entry to begin after, and the agent's condition."""
+    """Parameters of a host's request: the entry to begin after, and the agent's meters."""
 
     since: Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)] = 0
     status: dict[str, float | Meter] = {}
@@ -73,9 +73,9 @@ class ReflectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Reflect(Kind):
     """Due by interval (720 game minutes), by accumulated importance, or by either.
 
-    By interval the first reflection comes one interval after the morning of the day of an agent's first entry, put
-    off by up to a sixth of the interval that differs from agent to agent, so that they do not all reflect at once.
-    An agent with fewer than three new observations waits up to one interval more before it notes a quiet period.
+    By interval the first reflection comes one interval after the morning of the day of an agent's first entry, plus a
+    delay of up to a sixth of the interval that differs from agent to agent, so that they do not all reflect at once. An
+    agent with fewer than three new observations waits up to one interval more before it notes a quiet period.
     """
 
     name = "reflect"
@@ -104,7 +104,7 @@ class Reflect(Kind):
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params),)
 
     def known_params(self, moment: Moment) -> Mapping[str, object]:
-        """Return where the last reflection ended, and the meters of the host's brief."""
+        """Return the last entry that the last reflection read, and the meters of the host's brief."""
         return _params(moment, last_read(moment.stream)) | _condition(moment)
 
     def wake(self, moment: Moment) -> int | None:
@@ -127,19 +127,19 @@ class Reflect(Kind):
             and first is not None
             and minute < first.minute + limits.reflection_interval
         ):
-            return False  # it begins with the first entry at the earliest
+            return False  # the interval begins with the first entry at the earliest
         begun = _begun(stream, world)
         return begun is None or minute >= begun + limits.reflection_interval
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        """Return a prompt with the agent, its condition, the people it may name, and its latest reflections.
+        """Return a prompt with the agent, its meters, the people it may name, and its latest reflections.
 
-        It shows the most important recent observations, no mundane ones if there are enough others, and how often each
-        was repeated.
+        It shows the most important recent observations, mundane ones only if there are too few others, and how often
+        each was repeated.
         """
         recent = without_repeats(_by_importance([*self._recent(case), *_again(case)]))
-        telling = [e for e in recent if rating(e) >= ORDINARY]  # where little happened, what is mundane is shown too
-        memories = share_of((telling if len(telling) >= ENOUGH else recent)[:SHOWN], memory_share)
+        ordinary = [e for e in recent if rating(e) >= ORDINARY]
+        memories = share_of((ordinary if len(ordinary) >= ENOUGH else recent)[:SHOWN], memory_share)
         names, repeats, now = case.world.names, _repeats(case), result_minute(case.job)
         subjects = {s for e in memories for s in e.subjects if s in names and s != case.job.key.owner}
         people = [s if names[s].casefold() in case.world.namesakes else names[s] for s in sorted(subjects)]
@@ -159,7 +159,7 @@ class Reflect(Kind):
                 **long_term_context(case, memory_share),
             },
         )
-        # Only people whom the prompt names are seen differently.
+        # A relationship may change only with people whom the prompt names.
         constraints = [Constraint(field="relationship_changes.agent_id", choices=tuple(sorted(people)))]
         return Prompt.of(rendered, ReflectionAnswer, memories, constraints if people else ())
 
@@ -169,27 +169,25 @@ class Reflect(Kind):
         Changes towards the owner itself, and second changes towards the same agent, are dropped.
 
         Raises:
-            ValueError: when the insight says nothing, or a change names somebody who does not exist.
+            ValueError: if the insight says nothing, or only asks.
         """
         assert isinstance(answer, ReflectionAnswer)
         said = [word for word in words(_TIME.sub(" ", answer.insight)) if not word.isdecimal()]
         if len(said) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
             raise ValueError(f"the insight {answer.insight!r} says nothing")
         if all(sentence.endswith(QUESTIONS) for sentence in split_sentences(answer.insight)):
-            raise ValueError(f"the insight {answer.insight!r} only asks: say what follows")
+            raise ValueError(f"the insight {answer.insight!r} only asks: state a conclusion")
         recent = [e for e in case.entries if e.number in set(used)]
         reflection = self._reflection(case, answer.insight, max(BY_MODEL, answer.significance), used, recent)
-        return *reflection, *self._told(case, answer), *access_marks(case, used)
+        return *reflection, *self._relationship_changes(case, answer), *access_marks(case, used)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return what `heuristics.insight` finds; after fewer than three observations only what matters."""
+        """Return the insight of `heuristics.insight`; after fewer than three observations, only a notable one."""
         recent, since = self._recent(case), case.job.param("since", 0)
         few = len(recent) < ENOUGH and sum(_stands_for(e, since) for e in recent) < ENOUGH
-        recent = [
-            e for e in recent if e.type != "summary" or rating(e) > MUNDANE
-        ]  # routine events are told as they are
+        recent = [e for e in recent if e.type != "summary" or rating(e) > MUNDANE]  # no summaries of routine events
         insight = _insight_of(case, recent, few=few)
-        if is_quiet(insight.text) and (again := _again(case)):  # it mattered before, and happened again
+        if is_quiet(insight.text) and (again := _again(case)):  # nothing new is notable, but an older event repeated
             recent, insight = again, _insight_of(case, again, few=True)
         importance = MINIMAL if is_quiet(insight.text) else BY_HEURISTIC
         evidence = set(insight.evidence)
@@ -204,7 +202,7 @@ class Reflect(Kind):
         return moment.minute >= begun + 2 * interval or _observed_after(moment.stream, since, ENOUGH)
 
     def _recent(self, case: Case) -> list[Entry]:
-        """Return observations since the last reflection, and their summaries."""
+        """Return the observations since the last reflection, and their summaries."""
         since = case.job.param("since", 0)  # the last entry that the previous reflection could read
         return [
             e
@@ -229,7 +227,7 @@ class Reflect(Kind):
             evidence=tuple(sorted(evidence)),
         )
         append = Append(owner=owner, entry=entry, replaces=replaced_entry(case.job))
-        if append.replaces:  # a repair is no new reflection: the next is due when it would have been
+        if append.replaces:  # a repair is no new reflection, and does not delay the next
             return (append,)
         return (
             append,
@@ -238,16 +236,16 @@ class Reflect(Kind):
             *((SetCounter(owner=owner, name=COUNTED, value=counted),) if isinstance(counted, int) else ()),
         )
 
-    def _told(self, case: Case, answer: ReflectionAnswer) -> Iterable[Tell]:
+    def _relationship_changes(self, case: Case, answer: ReflectionAnswer) -> Iterable[Tell]:
         owner, names = case.job.key.owner, case.world.names
-        told: set[str] = {owner}
+        done: set[str] = {owner}
         for changed in answer.relationship_changes:
             try:
                 other = person_meant(changed.agent_id, names)
-            except ValueError:  # the insight is of use without it
+            except ValueError:  # the insight is useful without the change
                 continue
-            if other not in told and changed.change:
-                told.add(other)
+            if other not in done and changed.change:
+                done.add(other)
                 yield Tell(
                     owner=owner,
                     topic="relationship",
@@ -256,7 +254,7 @@ class Reflect(Kind):
 
 
 def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
-    """Return what these entries show; if they are few, only what matters."""
+    """Return the insight of these entries; if they are few, only a notable one."""
     new = {e.number for e in recent}
     recalled = Recalled(
         owner=case.job.key.owner,
@@ -277,17 +275,17 @@ def person_meant(said: str, names: Mapping[str, str]) -> str:
     """Return the agent that an answer names: by id, by name, or by a part of the name that is unique.
 
     Raises:
-        ValueError: when no agent, or more than one, is meant.
+        ValueError: if it names no agent, or more than one.
     """
     if said in names:
         return said
-    wanted = said.casefold().split()
-    whole = [owner for owner, name in sorted(names.items()) if name.casefold().split() == wanted]
-    in_part = [owner for owner, name in sorted(names.items()) if wanted and set(wanted) <= set(name.casefold().split())]
-    found = whole[:1] or in_part
-    if len(found) != 1:
-        raise ValueError(f"{'nobody' if not found else 'more than one'} is called {said!r}; name people by their ids")
-    return found[0]
+    parts = said.casefold().split()
+    whole = [owner for owner, name in sorted(names.items()) if name.casefold().split() == parts]
+    in_part = [owner for owner, name in sorted(names.items()) if parts and set(parts) <= set(name.casefold().split())]
+    meant = whole[:1] or in_part
+    if len(meant) != 1:
+        raise ValueError(f"{'nobody' if not meant else 'more than one'} is called {said!r}; name people by their ids")
+    return meant[0]
 
 
 def _begun(stream: Stream, world: WorldFacts) -> int | None:
@@ -314,7 +312,7 @@ def _stands_for(entry: Entry, since: int) -> int:
 
 
 def _by_importance(entries: Iterable[Entry]) -> list[Entry]:
-    """Return entries in the order of their importance, of equal ones the latest first."""
+    """Return entries in order of importance; among equals the latest comes first."""
     return sorted(entries, key=lambda e: (-rating(e), -e.minute, -e.number))
 
 
@@ -339,7 +337,7 @@ def _enough_happened(moment: Moment) -> bool:
 
 
 def _params(moment: Moment, since: int) -> dict[str, Any]:
-    """Return the values of head and marks that the reflection needs; a job cannot read these as of its tick."""
+    """Return the values of head and marks that the reflection needs, since a job cannot read them as of its tick."""
     stream = moment.stream
     params: dict[str, Any] = {"since": since} if since else {}
     if REPEATED in stream.head.counters:
@@ -354,7 +352,7 @@ def _params(moment: Moment, since: int) -> dict[str, Any]:
 
 
 def _repeated_since(stream: Stream, since: int) -> list[int]:
-    """Return the newest entries up to `since` that matter and were repeated after the last reflection."""
+    """Return the newest notable entries up to `since` that were repeated after the last reflection."""
     reflected = stream.head.counters.get(MINUTE, 0)
     repeated = sorted(n for n, marks in stream.marks.items() if marks.repeats and marks.last_repeat > reflected)
     older = [n for n in repeated if n <= since and stream.is_live(n) and rating(stream.entries[n]) >= NOTABLE]
@@ -362,7 +360,7 @@ def _repeated_since(stream: Stream, since: int) -> list[int]:
 
 
 def _condition(moment: Moment) -> dict[str, object]:
-    """Return the meters that the host's brief names now; a job cannot read them as of its tick."""
+    """Return the meters of the host's current brief, since a job cannot read them as of its tick."""
     status = moment.brief.get("status")
     return {"status": meter_params(status)} if isinstance(status, Mapping) else {}
 
@@ -375,7 +373,7 @@ def _earlier(case: Case) -> list[Entry]:
 
 
 def _again(case: Case) -> list[Entry]:
-    """Return the entries before the last reflection that were repeated since, as the request names them."""
+    """Return the entries that the request names: those before the last reflection that were repeated since."""
     named: list[int] = case.job.param("again", [])
     return [e for e in case.entries if e.number in named]
 

@@ -31,7 +31,7 @@ def register(kind: Kind) -> None:
     """Register a kind; it replaces the one of its name, if any.
 
     Raises:
-        KindError: naming each missing or invalid field, or the kind that has its order.
+        KindError: naming each missing or invalid field, or the other kind with its order.
     """
     check_kind(kind)
     for other in _kinds.values():
@@ -46,7 +46,7 @@ def register_builtin(prompts: Path | None = None) -> None:
     """Register the built-in kinds; files in `prompts` override the built-in templates and phrases of the same names.
 
     Raises:
-        TemplateError: when a template is missing, or a template or the phrases are broken.
+        TemplateError: if a template is missing, or a template or the phrases are invalid.
     """
     check_templates(prompts)
     use_packs(prompts)
@@ -95,7 +95,7 @@ def kind_of(name: str) -> Kind:
     """Return the kind of that name.
 
     Raises:
-        UnknownKind: when no such kind is registered.
+        UnknownKind: if no such kind is registered.
     """
     try:
         return _kinds[name]

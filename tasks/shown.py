@@ -1,8 +1,8 @@
-"""Limits what a job archives, or passes with its cursor, to exactly what its prompt showed, oldest first.
+"""Limits the entries that a job archives, or passes with its cursor, to those that its prompt showed, oldest first.
 
 A kind offers its material in order (`oldest_first`), and `showing` builds the prompt: only the pieces in the rendered
-text count as shown, whatever a template leaves out, and only their effects are applied with the answer
-(`Prompt.then`). The rest waits for the next job. A heuristic reads all of its material, and passes all of it.
+text count as shown, whatever a template leaves out, and the answer applies only their effects (`Prompt.then`). The
+rest waits for the next job. A heuristic reads all of its material, and passes all of it.
 
 A memory that is longer than a prompt is shown in parts. Two counters of the owner's head, "<kind>.part" and
 "<kind>.upto", keep the progress, and the next request carries it as "begun". Characters are counted from the end,
@@ -29,7 +29,7 @@ from cogitate.prompts.render import Rendered, TemplateError, neutral
 from cogitate.tasks.job import Job
 from cogitate.tasks.kind import Case, Kind, Prompt
 
-MOST = 20_000  # characters offered to a prompt, so that a 64th of them is a small step
+MOST = 20_000  # characters offered to a prompt; a 64th of them, the smallest step of its share, is short
 LEAST = 200  # the fewest characters of a memory to show
 ELLIPSIS = "…"
 #: Preferred ends of a part of a memory.
@@ -37,7 +37,7 @@ _SENTENCE_ENDS = (*(f"{mark} " for mark in SPACED), *UNSPACED)
 
 
 class Begun(NamedTuple):
-    """How far earlier jobs have shown a memory."""
+    """The progress of earlier jobs in a memory that they showed in part."""
 
     number: int = 0
     upto: int = 0  # characters
@@ -47,7 +47,7 @@ NOT_BEGUN = Begun()
 
 
 class Piece(NamedTuple):
-    """The part of a memory that a prompt shows: the rest of it, or the next piece."""
+    """The part of a memory that a prompt shows: all the rest of it, or the next part."""
 
     entry: Entry
     text: str  # as the template receives it
@@ -64,8 +64,8 @@ def oldest_first(material: Sequence[tuple[Entry, str]], share: float, begun: Beg
 
     Args:
         material: memories with their texts, oldest first.
-        share: of the characters; a share of 1 shows everything, up to `MOST` characters.
-        begun: the progress in the oldest.
+        share: the share of the characters; 1 shows everything, up to `MOST` characters.
+        begun: the progress in the oldest memory.
     """
     rest = [(entry, text, _begun_at(entry, text, begun)) for entry, text in material]
     room = _room(sum(len(text) - at for _, text, at in rest), share)
@@ -85,7 +85,7 @@ def oldest_first(material: Sequence[tuple[Entry, str]], share: float, begun: Beg
 
 
 def _begun_at(entry: Entry, text: str, begun: Begun) -> int:
-    """Return the start of the part of a text that was not shown yet."""
+    """Return the position in a text where the part begins that was not shown yet."""
     return max(0, begun.upto + len(text) - len(entry.text)) if entry.number == begun.number else 0
 
 
@@ -103,7 +103,7 @@ def _shown(text: str, at: int, *, ends: bool) -> str:
 
 
 def _end_of_part(text: str, start: int, room: int) -> int:
-    """Return the end of a part: after a sentence if one ends in the part's second half, else between words."""
+    """Return the position where a part ends: after a sentence that ends in its second half, else between words."""
     end, half = start + room, start + room // 2
     sentence = max(text.rfind(mark, half, end) + len(mark) for mark in _SENTENCE_ENDS)
     if sentence > half:
@@ -117,7 +117,7 @@ def part_counter(kind: str) -> str:
 
 
 def upto_counter(kind: str) -> str:
-    """Return the counter of that memory's characters that were shown."""
+    """Return the counter of the characters of that memory that were shown."""
     return f"{kind}.upto"
 
 
@@ -168,7 +168,7 @@ def showing(
         besides: further entries of the owner that the prompt shows but the job does not pass.
 
     Raises:
-        TemplateError: when the template does not show even the first piece.
+        TemplateError: if the template does not show even the first piece.
     """
     shown: list[Piece] = []
     for piece in pieces:  # stop at the first omission: later pieces wait as well
@@ -176,7 +176,7 @@ def showing(
             break
         shown.append(piece)
     if pieces and not shown:
-        raise TemplateError("the prompt template shows no memory in full of those that its answer is to replace")
+        raise TemplateError("the prompt template shows in full none of the memories that its answer replaces")
     used = sorted({*(piece.entry.number for piece in shown), *(entry.number for entry in besides)})
     return Prompt(
         system=rendered.system,
@@ -192,8 +192,8 @@ def showing(
 class TooLong(CogitateError, ValueError):
     """An answer is too long; the message tells the model the limit."""
 
-    def __init__(self, said: str, shorter: BaseModel, cut: int) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, shorter: BaseModel, cut: int) -> None:
+        super().__init__(message)
         self.shorter = shorter  # the answer without its oldest part
         self.cut = cut  # tokens of that part
 
@@ -202,26 +202,26 @@ def within(size: SummarySize, answer: BaseModel, text: str, *, words: int = 0) -
     """Check that a summary is within its bound, and return its text.
 
     Args:
-        words: the number that the prompt asked for, if not that of the size.
+        words: the number of words that the prompt asked for, if not that of the size.
 
     Raises:
-        TooLong: when the text exceeds the bound.
+        TooLong: if the text exceeds the bound.
     """
     if size.fits(text):
         return text
     kept, cut = size.cut(text)
-    said = f"the summary has {count_words(text)} words: write at most {words or size.words}"
-    raise TooLong(said, answer.model_copy(update={"summary": kept}), cut)
+    message = f"the summary has {count_words(text)} words: write at most {words or size.words}"
+    raise TooLong(message, answer.model_copy(update={"summary": kept}), cut)
 
 
 def effects_of(kind: Kind, case: Case, answer: BaseModel, prompt: Prompt, *, cut: bool = False) -> tuple[Effect, ...]:
-    """Return all effects of a validated answer: its own, and those of what its prompt showed.
+    """Return all effects of a validated answer: its own, and those on the entries that its prompt showed.
 
     Args:
-        cut: cut and count an answer that is too long instead of raising an error.
+        cut: whether to cut an answer that is too long, and count what is lost, instead of raising an error.
 
     Raises:
-        ValueError: when the answer is unusable.
+        ValueError: if the answer is unusable.
     """
     lost = 0
     try:

@@ -1,4 +1,4 @@
-"""The situation of an agent that chooses an action: the host's brief, and the present items of the plan."""
+"""The situation of an agent that chooses an action: the host's brief, and the current items of its plan."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import msgspec
 
 from cogitate.memory.clock import clock_time
-from cogitate.memory.entry import MAX_TEXT, PlanItem, present_items
-from cogitate.memory.summaries.conversations import resolve_name
+from cogitate.memory.entry import MAX_TEXT, PlanItem, present_items, resolve_name
 from cogitate.tasks.kind import Moment
 from cogitate.tasks.meters import Meter, meter_params, read_meters
 
@@ -32,45 +31,47 @@ class ActParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def situation_of(moment: Moment) -> dict[str, Any]:
     """Return the host's brief and the state of the plan, which a job cannot look up as of its tick."""
-    found: dict[str, Any] = {}
+    situation: dict[str, Any] = {}
     for name in ("location", "activity"):
-        if isinstance(said := moment.brief.get(name), str) and said:
-            found[name] = said
+        if isinstance(text := moment.brief.get(name), str) and text:
+            situation[name] = text
     status = moment.brief.get("status")
     if isinstance(status, Mapping):
-        found["status"] = meter_params(status)
+        situation["status"] = meter_params(status)
     for name, most in (("near", MOST_NEAR), ("actions", MOST_ACTIONS)):
         if isinstance(given := moment.brief.get(name), list | tuple) and given:
-            found[name] = [str(one)[:500] for one in given[:most]]
+            situation[name] = [str(one)[:500] for one in given[:most]]
     plan = moment.stream.current_plan(moment.minute)
     items = moment.stream.plan_items(plan) if plan is not None else []
     now, later = present_items(items, moment.minute)
     if now is not None:
-        found["item"] = _kept(now)
+        situation["item"] = _item_params(now)
     if later is not None:
-        found["later"] = _kept(later)
-    return found
+        situation["later"] = _item_params(later)
+    return situation
 
 
-def _kept(item: PlanItem) -> dict[str, Any]:
-    kept = {"id": item.id, "description": item.description, "minute": item.minute, "status": item.status}
-    return kept | ({"location": item.location} if item.location else {})
+def _item_params(item: PlanItem) -> dict[str, Any]:
+    params = {"id": item.id, "description": item.description, "minute": item.minute, "status": item.status}
+    return params | ({"location": item.location} if item.location else {})
 
 
 def item_of(situation: Situation, name: str) -> PlanItem | None:
-    kept = situation.get(name)
-    if not isinstance(kept, Mapping):
+    """Return the plan item "item" or "later" of a situation; None if it has none."""
+    params = situation.get(name)
+    if not isinstance(params, Mapping):
         return None
     return PlanItem(
-        id=str(kept.get("id", "")),
-        description=str(kept.get("description", "")),
-        location=str(kept.get("location") or "") or None,
-        minute=kept["minute"] if isinstance(kept.get("minute"), int) else None,
-        status="active" if kept.get("status") == "active" else "pending",
+        id=str(params.get("id", "")),
+        description=str(params.get("description", "")),
+        location=str(params.get("location") or "") or None,
+        minute=params["minute"] if isinstance(params.get("minute"), int) else None,
+        status="active" if params.get("status") == "active" else "pending",
     )
 
 
 def format_item(item: PlanItem | None, names: Mapping[str, str]) -> str:
+    """Return a plan item with its time and place, as "9:00 AM bake bread (Hobbs Cafe)"; "" without an item."""
     if item is None:
         return ""
     at = f"{clock_time(item.minute)} " if item.minute is not None else ""
@@ -78,14 +79,17 @@ def format_item(item: PlanItem | None, names: Mapping[str, str]) -> str:
 
 
 def text_of(situation: Situation, name: str) -> str:
-    said = situation.get(name, "")
-    return said if isinstance(said, str) else ""
+    """Return a text of a situation; "" if it has none."""
+    text = situation.get(name, "")
+    return text if isinstance(text, str) else ""
 
 
 def texts_of(situation: Situation, name: str) -> list[str]:
+    """Return a list of texts of a situation; an empty one if it has none."""
     given = situation.get(name, ())
     return [str(one) for one in given] if isinstance(given, list | tuple) else []
 
 
 def meters_of(situation: Situation) -> dict[str, Meter]:
+    """Return the meters of a situation by name."""
     return read_meters(situation.get("status"))

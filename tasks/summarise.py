@@ -8,12 +8,12 @@ from pydantic import BaseModel
 
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.effects import Append, Archive, Effect
-from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue, rating
+from cogitate.memory.entry import OBSERVED_TYPES, Entry, is_dialogue, rating, resolve_name
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.policies.compaction import deserves_summary, summary_entry
 from cogitate.memory.routing.history import is_shared
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import conversations, resolve_name, shown_line, summarise_entries
+from cogitate.memory.summaries.conversations import conversations, shown_line, summarise_entries
 from cogitate.memory.summaries.long_term import SummarySize
 from cogitate.prompts.answers import SummaryAnswer
 from cogitate.prompts.render import Templates
@@ -21,8 +21,7 @@ from cogitate.tasks import long_term, timing
 from cogitate.tasks.heuristics.thinking_language import language_params, quoting_language
 from cogitate.tasks.job import Request, ticks_of
 from cogitate.tasks.kind import Case, Kind, Moment, NoParams, Prompt, WorldFacts
-from cogitate.tasks.persona import language_of_texts
-from cogitate.tasks.recall import delay_of, replaced_entry, template_time
+from cogitate.tasks.recall import delay_of, language_of_texts, replaced_entry, template_time
 from cogitate.tasks.shown import (
     Piece,
     begun_in,
@@ -38,15 +37,15 @@ from cogitate.tasks.shown import (
 SETTLED = 24 * 60  # game minutes after which a long or valuable conversation is summarised (streams design)
 LATEST = 48 * 60  # game minutes by which every conversation must be summarised (streams design, success criterion 4)
 MARGIN = 3 * 60  # game minutes kept free before that
-EVERY = 10  # ticks between two looks at an owner's conversations
+EVERY = 10  # ticks between two checks of an owner's conversations
 SIZE = SummarySize(250)  # of a conversation's summary
 
 
 class Summarise(Kind):
     """Due for a long or valuable conversation when it is a day old, and for any other before it is two days old.
 
-    Prune normally compacts ordinary ones before that, without a model. A group's shared history stays verbatim (routing
-    design).
+    `prune` normally compacts ordinary ones before that, without a model. A group's shared history stays verbatim
+    (routing design).
     """
 
     name = "summarise"
@@ -64,8 +63,10 @@ class Summarise(Kind):
         self._templates = templates
 
     def due(self, moment: Moment) -> Iterable[Request]:
-        """Return the requests of the owner's policy; by policy "stream", one at the owner's turn for each conversation
-        that is due and that no open job reads."""
+        """Return the requests of the owner's policy.
+
+        With the policy "stream" these come at the owner's turn, one for each due conversation that no open job reads.
+        """
         if moment.world.limits.policy_of(moment.owner) != "stream":
             return long_term.due(moment, self.name)
         oldest = _oldest_line(moment) if timing.is_turn(moment, EVERY, moment.turn_of(self.name)) else None
@@ -89,7 +90,7 @@ class Summarise(Kind):
     def wake(self, moment: Moment) -> int | None:
         """Return the owner's next turn at which a line of its conversations is old enough.
 
-        Cells and token windows change only with the stream.
+        Cells and token windows need none: they change only with the stream.
         """
         if moment.world.limits.policy_of(moment.owner) != "stream":
             return None
@@ -111,9 +112,9 @@ class Summarise(Kind):
         if long_term.policy_of(case.job.params):
             return long_term.prompt(case, self._templates, memory_share)
         group, names = self._group(case), case.world.display_names
-        told = {entry.number: shown_line(entry, names) for entry in group}
+        lines = {entry.number: shown_line(entry, names) for entry in group}
         pieces = oldest_first(
-            [(entry, anchor_days(told[entry.number].text, entry.minute)) for entry in group],
+            [(entry, anchor_days(lines[entry.number].text, entry.minute)) for entry in group],
             1.0 if replaced_entry(case.job) else memory_share,
             begun_in(case.job),
         )
@@ -126,7 +127,7 @@ class Summarise(Kind):
                 **template_time(first.minute, case.job.key.tick),
                 "place": resolve_name(first.location, names),
                 "lines": [
-                    {"when": day_and_time(e.minute, e.tick), "speaker": told[e.number].speaker, "text": text}
+                    {"when": day_and_time(e.minute, e.tick), "speaker": lines[e.number].speaker, "text": text}
                     for e, text, _ in pieces
                 ],
                 "words": SIZE.words,
@@ -136,22 +137,22 @@ class Summarise(Kind):
         return showing(rendered, SummaryAnswer, pieces, lambda shown: self._passed(case, shown))
 
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        """Return the summary of what the prompt showed.
+        """Return the summary of the entries that the prompt showed.
 
         Raises:
-            TooLong: when it exceeds the size of a stored summary.
-            ValueError: when nothing is left to summarise.
+            TooLong: if it exceeds the size of a stored summary.
+            ValueError: if nothing is left to summarise.
         """
         assert isinstance(answer, SummaryAnswer)
         if long_term.policy_of(case.job.params):
             return long_term.effects(case, answer, used)
         group = [entry for entry in self._group(case) if entry.number in set(used)]
         if not group:
-            raise ValueError("none of the entries to be summarised can be read any more")
-        return (self._told(case, group, within(SIZE, answer, answer.summary)),)
+            raise ValueError("none of the entries to summarise can be read any more")
+        return (self._summary(case, group, within(SIZE, answer, answer.summary)),)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
-        """Return the most informative sentences, in the third person; nothing if there is nothing to summarise."""
+        """Return a summary of the most informative sentences, in the third person; none if there are no entries."""
         if long_term.policy_of(case.job.params):
             return long_term.heuristic(case)
         group = self._group(case)
@@ -160,7 +161,7 @@ class Summarise(Kind):
         when, owner = case.job.minute + delay_of(case), case.job.key.owner
         language = quoting_language(case)
         text = summarise_entries(group, case.world.display_names, minute=when, owner=owner, language=language)
-        return self._told(case, group, text), *self._passed(case, everything(group))
+        return self._summary(case, group, text), *self._passed(case, everything(group))
 
     def _latest(self, moment: Moment) -> int:
         """Return the age at which a summary must be requested to be applied before `LATEST`."""
@@ -177,12 +178,12 @@ class Summarise(Kind):
         talks = conversations(case.job.key.owner, readable)
         return talks[0].entries if talks else ()
 
-    def _told(self, case: Case, group: Sequence[Entry], text: str) -> Append:
+    def _summary(self, case: Case, group: Sequence[Entry], text: str) -> Append:
         entry = summary_entry(group, text, max(map(rating, group)))
         return Append(owner=case.job.key.owner, entry=entry, replaces=replaced_entry(case.job))
 
     def _passed(self, case: Case, shown: Sequence[Piece]) -> tuple[Effect, ...]:
-        """Return the effects that archive what was shown; none for a repair, whose entries are archived already."""
+        """Return the effects that archive the shown entries; none for a repair, whose entries are archived already."""
         owner, numbers = case.job.key.owner, whole_numbers(shown)
         if replaced_entry(case.job):
             return ()

@@ -18,15 +18,15 @@ def tick_at(moment: Moment, minute: int) -> int:
 
 
 def morning_of(owner: str, world: WorldFacts) -> int:
-    """Return the minutes after 00:00 at which an owner's day begins; a crowd gets up over time."""
+    """Return the minutes after 00:00 at which an owner's day begins; a crowd gets up over `world.spread` minutes."""
     return world.morning + offset(owner, world.spread)
 
 
 def is_turn(moment: Moment, every: int, shared: int = 1) -> bool:
-    """Return whether it is the owner's turn, once every `every` ticks, or was since the shared turn before.
+    """Return whether the owner's turn, one in `every` ticks, is at this tick or came since the last shared turn.
 
     Args:
-        shared: ticks between the shared turns, at which alone the kind is asked.
+        shared: ticks between the shared turns, the only ticks at which the loop calls the kind.
     """
     return (moment.tick + offset(moment.owner, every)) % every < shared
 

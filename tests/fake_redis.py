@@ -1,6 +1,6 @@
 """The fake Redis of tests, without what costs CPU in thousands of them and shows nothing.
 
-Every server has the Lua of a run in memory (`cogitate.hosting.compiled_scripts`). fakeredis keeps every server, with
+Every server has the Lua of a run in memory (`cogitate.hosting.redis_in_memory`). fakeredis keeps every server, with
 all its data, until the process ends, so that Python's garbage collector walks the runs of all earlier tests: here a
 server goes with the module that used it.
 """
@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from fakeredis import FakeServer
 from fakeredis.commands_mixins import scripting_mixin
 
-from cogitate.hosting.compiled_scripts import CompilingOnce
+from cogitate.hosting.redis_in_memory import CompilingOnce
 
 
 def install() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from cogitate.memory.language.word_patterns import WORD, alternatives, runs_on
 
@@ -44,7 +44,7 @@ class DayWords:
             return re.compile(f"(?P<before>(?!))?{found}", re.IGNORECASE)
         merging = alternatives({before for before, _, _ in self._merged}) or "(?!)"
         before = rf"(?:(?P<before>{merging})(?:(?<=['’])|\s))??"
-        return re.compile(rf"(?<!{WORD}){before}{found}(?!{WORD})", re.IGNORECASE)
+        return re.compile(rf"(?<!{WORD})(?<!-){before}{found}(?!-?{WORD})", re.IGNORECASE)
 
     @cached_property
     def _phrases(self) -> list[str]:
@@ -65,6 +65,26 @@ class DayWords:
         """Return a pattern that matches where no number of a day follows."""
         words = {re.split(r"(?<=\s)(?=\S)", way.partition("{")[0])[-1] for way in self._phrases}
         return "".join(f"(?<!{re.escape(word)})" for word in sorted(words) if word)
+
+    def with_today(self, text: str, number: int) -> str:
+        """Return a text with the word for today, or for a part of it, in place of the phrase for a day of a number."""
+        for phrase, word in self._of_today:
+            told = re.escape(phrase.replace("{today}", str(number)))
+            text = re.sub(rf"{told}(?!\d)", partial(_capital_as, word), text, flags=re.IGNORECASE)
+        return text
+
+    @cached_property
+    def _of_today(self) -> list[tuple[str, str]]:
+        """Return the phrases for the day of a number and their words on that day, the longest first."""
+        found: dict[str, str] = {}
+        for phrase in self._words:
+            if "{today}" not in phrase:
+                continue
+            word = found[phrase] = self._words[phrase]
+            for before, beginning, both in self._merged:
+                if phrase.startswith(beginning):
+                    found[both + phrase[len(beginning) :]] = f"{before} {word}".replace("' ", "'")
+        return sorted(found.items(), key=lambda pair: (-len(pair[0]), pair[0]))
 
     def phrase_of(self, word: str) -> str:
         """Return what tells the day of a word by its number, with a placeholder for the number."""
@@ -180,6 +200,10 @@ class HourWords:
 def of_afternoon(hour: int) -> int:
     """Return an hour of which no part of the day is told: as in English, one up to six is said of the afternoon."""
     return hour + 12 if 1 <= hour <= 6 else hour
+
+
+def _capital_as(word: str, match: re.Match[str]) -> str:
+    return _capital(word, match[0])
 
 
 def _capital(text: str, like: str) -> str:

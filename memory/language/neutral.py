@@ -139,7 +139,13 @@ class Neutral:
         return self._pack.says("assents", sentence)
 
     def declines(self, sentence: str) -> bool:
-        return self._pack.says("declines", sentence) or self._pack.leaves_open(sentence)
+        return self._pack.says("declines", sentence) or self.puts_off(sentence) or self._pack.leaves_open(sentence)
+
+    def puts_off(self, sentence: str) -> bool:
+        return self._pack.says("puts_off", sentence)
+
+    def names_other_day(self, sentence: str) -> bool:
+        return self._pack.says("other_days", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
         is_done = not sentence.endswith(QUESTIONS) and self._pack.tells_done(sentence)

@@ -29,7 +29,7 @@ _OF_DAYS = ("not_after", "merged")
 _READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "fractions", "numbers")
 _CLOSING = ("up_to", "then", "day_parts", "often")
 _OPEN = ("refusals", "doubts", "others", "own", "ours", "yours")
-_EXCHANGED = ("joins", "asks", "offers", "assents", "declines")
+_EXCHANGED = ("joins", "asks", "offers", "assents", "declines", "puts_off", "other_days")
 _WAYS = (
     "sleep",
     "food",
@@ -272,12 +272,13 @@ def fold(text: str) -> str:
 
 
 def _of_words(way: str) -> str:
-    """Return the pattern of one way to say it: words, "*" for any end of one, "…" for up to four words between."""
+    """Return the pattern of one way to say it: "*" is any beginning or end of a word, "…" up to four words."""
     return _GAP.join(_NO_WORD.join(map(_of_word, apart.split())) for apart in way.split("…"))
 
 
 def _of_word(word: str) -> str:
-    return re.escape(word.removesuffix("*")) + (f"{WORD}{{0,20}}" if word.endswith("*") else "")
+    before, after = (f"{WORD}{{0,20}}" if end == "*" else "" for end in (word[0], word[-1]))
+    return before + re.escape(word.strip("*")) + after
 
 
 def _is_sound(key: str, value: str) -> bool:

@@ -151,6 +151,12 @@ class Language(Protocol):
     def declines(self, sentence: str) -> bool:
         """Return whether a sentence refuses what another proposed before it, or leaves it open."""
 
+    def puts_off(self, sentence: str) -> bool:
+        """Return whether a sentence, or a question, wishes that what another proposed were done some other day."""
+
+    def names_other_day(self, sentence: str) -> bool:
+        """Return whether a sentence names a day that game time does not count, such as a day of the week."""
+
     def tells_trouble(self, sentence: str) -> bool:
         """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""
 

@@ -49,13 +49,18 @@ _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about|to|through) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"
     r"|(?P<this>this(?= (?:morning|afternoon)\b))|(?P<night>tonight|this evening)|(?P<past>yesterday))"
-    r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’])",
+    r"(?P<part> (?:morning|afternoon|evening|night))?\b(?!['’](?!s\b))(?!-\w)(?P<own>['’]s)?",
     re.IGNORECASE,
+)
+_BEFORE_DAY = (
+    r"\b(?:(?P<before>(?:by|until|till|before|since|after|from|for|about|to|through) )|on )"
+    r"(?:the (?P<part>morning|afternoon|evening|night) of )?"
 )
 _DAY_NUMBER = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
 _NEXT_ROUND = re.compile(r"\bnext round\b", re.IGNORECASE)
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = re.compile(rf"\b(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})\b")
+_TELLS_HALF = re.compile(r"[:.]\d\d|[ap]\.?m\b|morning|night", re.IGNORECASE)
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
@@ -94,6 +99,19 @@ def _found(pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], 
     return [Time(minute, match.start(), match.end()) for minute, match in matches if minute is not None]
 
 
+def is_bare_hour(text: str, time: Time, pack: Pack) -> bool:
+    """Return whether a time in a text is an hour of the morning that may be one of the evening: "at eight"."""
+    said = text[time.start : time.end]
+    parts = (way.casefold() for key in ("am", "pm", "midnight") for way in pack.ways(key))
+    is_told = any(part in said.casefold() for part in parts) or _TELLS_HALF.search(said)
+    return 0 < time.minute < DAY // 2 and not is_told
+
+
+def nearer_half(minute: int, near: int) -> int:
+    """Return the minute of the day of a bare hour: this one, or twelve hours later if that is nearer to another."""
+    return minute + DAY // 2 if abs(minute + DAY // 2 - near) < abs(minute - near) else minute
+
+
 def parse_clock(text: str) -> int | None:
     """Return the first clock time in `text` in minutes after midnight; a bare hour ("7") counts on its own."""
     times = find_times(text)
@@ -119,6 +137,23 @@ def anchor_days(
     if not clock_in_force().counts_days:
         return text
     return _anchored(text, day_number(minute), pack or pack_of(prevailing_language((text,), around)), today)
+
+
+def with_today(text: str, minute: int) -> str:
+    """Return a text, in which days are told by their number, as it is told on the day of a game time."""
+    number, pack = day_number(minute), pack_of(languages_of(text)[0])
+    if not clock_in_force().counts_days:
+        return text
+    if pack.days.pattern is not None:
+        return pack.days.with_today(text, number)
+
+    def told(match: re.Match[str]) -> str:
+        part = match["part"]
+        word = "tonight" if part == "night" else f"this {part}" if part else "today"
+        before = match["before"] or ""
+        return before + (word.capitalize() if match[0][len(before)].isupper() else word)
+
+    return re.sub(rf"{_BEFORE_DAY}day {number}\b(?!['’])", told, text, flags=re.IGNORECASE)
 
 
 def with_quoted_days(text: str, minute: int) -> str:
@@ -147,9 +182,15 @@ def _anchored(text: str, day: int, pack: Pack, today: int | None) -> str:
         if number < 1:
             return match[0]
         part = "evening" if said == "night" else (match["part"] or "").strip()
+        own = match["own"] or ""
+        if number != today and own and (part or said == "this"):
+            return match[0]
         if number == today:
             word = f"this {part}".replace("this night", "tonight") if part else "today"
-            return f"{match['until'] or ''}{word.capitalize() if match[0][0].isupper() else word}"
+            return f"{match['until'] or ''}{word.capitalize() if match[0][0].isupper() else word}{own}"
+        if own:
+            told = f"{match['until'] or ''}day {number}{own}"
+            return told[0].upper() + told[1:] if match[0][0].isupper() else told
         return (match["until"] or "on ") + (f"the {part} of day {number}" if part else f"day {number}")
 
     return outside_quotations(text, lambda part: _RELATIVE.sub(told, part))

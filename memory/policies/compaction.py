@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cogitate.memory.effects import Append, Archive, Effect
-from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue, rating
+from cogitate.memory.entry import MAX_TEXT, OBSERVED_TYPES, Entry, EntryType, is_dialogue, rating, resolve_name
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, is_english
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences, with_end
@@ -26,7 +26,7 @@ from cogitate.memory.policies import cells, window
 from cogitate.memory.retrieval.scoring import recency
 from cogitate.memory.routing.history import is_shared, trim
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import conversations, resolve_name, summarise_entries
+from cogitate.memory.summaries.conversations import conversations, summarise_entries
 from cogitate.memory.summaries.statements import news_of
 
 MUNDANE = 3  # importance of a summary of routine events (streams design, task 9)

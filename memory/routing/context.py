@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cogitate.memory.clock import day_and_time
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.text import normal
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.routing.scopes import WORLD, location_owner
 from cogitate.memory.stream import Stream
-from cogitate.memory.summaries.conversations import resolve_name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,19 +9,17 @@ Pure: the same event, rules and minute give the same entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from cogitate.memory.clock import DAY
-from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry
+from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry, resolve_name
 from cogitate.memory.errors import HostInput, require_list
 from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.truncation import Content, Truncation
 from cogitate.memory.routing.statement_parts import Ask, parts_of
-from cogitate.memory.summaries.conversations import resolve_name
 
 Strategy = Literal["simple", "integrate"]
 Style = Literal["narrative", "structured"]
@@ -39,7 +37,6 @@ Amount = Annotated[int | float | Annotated[str, Field(max_length=200)], BeforeVa
 
 INTEGRATE = "integrate"  # tag of entries that are to be integrated
 _SEPARATOR = " | "
-_STAGES = ("phase:", "stage:", "round:")  # tags
 
 
 Name = Annotated[str, Field(max_length=200)]
@@ -168,22 +165,6 @@ def route(event: Event, *, minute: int, routing: Routing | None = None) -> Route
         tags=tuple(tags),
     )
     return Routed(entry, strategy)
-
-
-def stage_of(entries: Iterable[Entry], minute: int) -> str:
-    """Return the phase, stage and round of the latest event of the past day that names any; "" if none does."""
-    newest = max(
-        (
-            e
-            for e in entries
-            if e.tags and minute - DAY < e.minute <= minute and any(tag.startswith(_STAGES) for tag in e.tags)
-        ),
-        key=lambda e: (e.minute, e.number),
-        default=None,
-    )
-    if newest is None:
-        return ""
-    return ", ".join(tag.replace(":", " ", 1) for tag in newest.tags if tag.startswith(_STAGES))
 
 
 def _label(event: Event) -> str:

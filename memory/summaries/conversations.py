@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from cogitate.memory.clock import DAY, at_time, clock_in_force, day_of
-from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event
+from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, is_of_event, resolve_name
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import pack_of
@@ -91,11 +91,6 @@ def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
             groups.append((participants, group))
         group.append(entry)
     return [Conversation(participants, tuple(group)) for participants, group in groups]
-
-
-def resolve_name(subject: str, names: Mapping[str, str]) -> str:
-    """Return the display name of an owner or place; without one, the part of its id after the colon."""
-    return names.get(subject) or subject.partition(":")[2] or subject
 
 
 def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from redis import Redis
 
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.memory import typed_json
 from cogitate.ops.command_options import CAPSULE, is_capsule, open_state
 from cogitate.scheduler.config.settings import Settings

@@ -20,7 +20,7 @@ from cogitate.memory.snapshot import dump_with_profile
 from cogitate.ops.capsule.reading import open_run
 from cogitate.ops.capsule.writing import write_capsule
 from cogitate.ops.command_options import DataDir, RunOrFile, Verbose, is_capsule, open_state, read_settings
-from cogitate.ops.commands.verify_file import verified_lines
+from cogitate.ops.commands.verify import verified_lines
 from cogitate.ops.exchange.generative_agents import write_save
 from cogitate.ops.formatting.job_life import job_json
 from cogitate.ops.run_tables import COLUMNS, rows_of, streams_of, write_parquet

@@ -1,4 +1,5 @@
-"""`cogitate audit` checks every invariant of a run; `cogitate replay` rebuilds it from its journal alone."""
+"""`cogitate audit` checks every invariant of a run; `cogitate replay` rebuilds it from its journal alone, and `cogitate
+verify` does both from its capsule."""
 
 from __future__ import annotations
 
@@ -13,13 +14,15 @@ from typing import Annotated
 import typer
 from redis import Redis
 
+from cogitate.hosting import logs
 from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import CogitateError
-from cogitate.ops.command_options import RunName, SharedOptions, open_state
+from cogitate.ops.command_options import AsJson, RunName, SharedOptions, Verbose, open_state
 from cogitate.ops.formatting.vitals import print_left_out
 from cogitate.scheduler.inspection.audit import audit, audit_budget
 from cogitate.scheduler.inspection.replay import replay
+from cogitate.scheduler.journal.capsule.verifying import Verified, verify_capsule
 from cogitate.scheduler.journal.exported import exported_journal
 from cogitate.scheduler.journal.unreadable_entries import unreadable_entries_of
 from cogitate.scheduler.ledger.ledger import HostLedger
@@ -129,3 +132,38 @@ def scratch() -> Iterator[Redis]:
         server.client() as client,
     ):
         yield client
+
+
+def verify(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A capsule: `cogitate export RUN --format capsule --out FILE`.")
+    ],
+    as_json: AsJson = False,
+    verbose: Verbose = 0,
+) -> int:
+    """Verify the run in a capsule without a server, a network or a key.
+
+    The command checks every hash, replays the journal to the run's digest, and compares the resulting memories with
+    those in the file. The exit code is 1 if the file was altered; the message says where.
+    """
+    logs.configure(verbose)
+    found = verify_capsule(file)
+    for line in verified_lines(found, file):
+        Terminal(stderr=as_json).print(line)
+    if as_json:
+        print(json.dumps(found._asdict()), flush=True)
+    return 0
+
+
+def verified_lines(found: Verified, file: Path) -> list[str]:
+    """Return lines of text about a verified capsule."""
+    lines = [
+        f"{file}: run {found.run}, {found.ticks:,} ticks replayed to digest {found.digest}; {found.entries:,} entries "
+        f"of {found.owners:,} owners and {found.jobs:,} jobs agree",
+        f"Chain {found.chain}, SHA-256 of the file {found.sha256}",
+    ]
+    if found.answers:
+        lines.append(f"It has the prompts and answers of {found.answers:,} attempts")
+    if found.other_prompts:
+        lines.append(f"{found.other_prompts:,} versions of prompts that its jobs used are not among its templates")
+    return lines

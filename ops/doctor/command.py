@@ -19,7 +19,6 @@ from cogitate.hosting.pace_fit import examine_pace
 from cogitate.hosting.terminal import Terminal
 from cogitate.ops.command_options import SharedOptions, open_state
 from cogitate.ops.doctor.endpoints import examine_endpoints
-from cogitate.ops.doctor.rabbitmq import examine_rabbitmq
 from cogitate.ops.doctor.redis import WAKE, examine_redis
 from cogitate.ops.formatting.vitals import format_failing_worker, format_missing_worker, format_unanswered_worker
 from cogitate.ops.world_choice import DEFAULT_AGENTS
@@ -44,6 +43,10 @@ from cogitate.tasks.registry import kind_names, kinds
 
 if TYPE_CHECKING:
     from cogitate.workers.celery_app import WorkerAbout
+from amqp.exceptions import AMQPError
+
+from cogitate.ops.doctor.redis import examine_latency
+from cogitate.workers.transport.amqp_connection import OLDEST, is_too_old, opened, version_of, waiting_hints
 
 STYLE = {"ok": "green", "warning": "yellow", "failed": "bold red"}
 
@@ -228,3 +231,22 @@ def _knowledge(about: Mapping[str, WorkerAbout], kinds: Sequence[str]) -> Iterat
                 f"has version {facts['version']}, this is {version('cogitate')}",
                 "install the same version everywhere",
             )
+
+
+def examine_rabbitmq(url: str, timeout: float, kinds: Sequence[str]) -> Iterator[Finding]:
+    """Check RabbitMQ, without declaring anything."""
+    try:
+        with opened(url, timeout) as connection:
+            version = f"RabbitMQ {version_of(connection)}"
+            if is_too_old(connection):
+                oldest = ".".join(map(str, OLDEST))
+                yield failed("broker version", version, f"use RabbitMQ {oldest} or newer")
+                return
+            yield ok("broker version", version)
+            waiting = waiting_hints(connection, kinds)
+            yield ok("broker hints", f"{sum(waiting.values()):,} wait for a worker")
+            yield examine_latency("broker", lambda: connection.channel().close(), "RabbitMQ", trips=2)
+    except ConfigurationError as error:
+        yield failed("broker", str(error), "then run this again")
+    except (AMQPError, OSError) as error:
+        yield failed("broker", f"cannot be checked: {error}", "see its log")

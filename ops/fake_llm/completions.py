@@ -1,4 +1,7 @@
-"""Responses to requests for chat completions, packed ones included, with faults."""
+"""Responses to requests for chat completions, packed ones included, and for embeddings, with faults.
+
+Texts that share words have similar vectors.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from cogitate.memory.language.text import words
 from cogitate.ops.fake_llm.answers import AnswerWriter, text_of, wanted_schema
 from cogitate.ops.fake_llm.faults import FLEX_FAULTS, draw, status_of
 from cogitate.workers.jobs.packs.prompt import case_field, cases_in, texts_of
@@ -213,3 +217,43 @@ def wrong_types(value: object) -> object:
     if isinstance(value, list):
         return {"items": [wrong_types(item) for item in value]}
     return ["several"] if isinstance(value, int) else {"several": 7}
+
+
+DIMENSIONS = 64
+MOST_TEXTS = 64  # per request, as on many servers
+
+
+def embed(request: Mapping[str, Any], fault: str | None) -> FakeResponse:
+    """Return the response to a valid request."""
+    texts = [request["input"]] if isinstance(request["input"], str) else list(map(str, request["input"]))
+    if len(texts) > MOST_TEXTS:
+        return error(400, "invalid_request", f"{len(texts)} texts: a request has at most {MOST_TEXTS}.")
+    if fault is not None and (response := failed(fault)) is not None:
+        return response
+    size = DIMENSIONS - (fault == "vector_size")
+    vectors = [vector_of(text, size) for text in texts]
+    if fault == "vector_nan":
+        vectors[0][0] = math.nan
+    tokens = sum(map(count_tokens, texts))
+    body: dict[str, Any] = {
+        "object": "list",
+        "model": request.get("model"),
+        "data": [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)],
+    }
+    if fault != "no_usage":
+        body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return json_response(
+        body,
+        delivery=DELIVERIES.get(fault, "complete"),
+        usage=(tokens, 0) if fault != "no_usage" else None,
+    )
+
+
+def vector_of(text: str, size: int = DIMENSIONS) -> list[float]:
+    """Return the vector of a text: each of its words changes four components."""
+    vector = [0.0] * size
+    for word in words(text) or [""]:
+        for n in range(4):
+            place = draw(word, n)
+            vector[int(place * size)] += 1.0 if draw(word, n, "sign") < 0.5 else -1.0
+    return vector if any(vector) else [1.0, *vector[1:]]

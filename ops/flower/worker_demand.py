@@ -17,8 +17,8 @@ from cogitate.memory import typed_json
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.inspection.endpoint_vitals import endpoint_vitals
 from cogitate.scheduler.inspection.vitals import run_heads
+from cogitate.scheduler.latency.due_ticks import ASSUMED
 from cogitate.scheduler.latency.latencies import LatencyPrior
-from cogitate.scheduler.latency.prior import ASSUMED
 from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
 from cogitate.scheduler.ledger.run_store import RunStore
 

@@ -260,8 +260,12 @@ def check_name(name: str) -> str:
 _PRICE_UNIT = 1_000_000  # prices are micro-dollars per million tokens
 
 
-def usd_micros(model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0, percent: int = 100) -> int:
-    """Return the price of one call in micro-dollars, rounded up so that rounding never exceeds a limit.
+def call_cost(
+    model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0, calls: int = 1, percent: int = 100
+) -> Cost:
+    """Return the cost of one call, or of `calls` requests that together used these tokens.
+
+    The price is rounded up, so that rounding never exceeds a limit.
 
     Args:
         prompt_tokens: all tokens of the prompt.
@@ -274,18 +278,8 @@ def usd_micros(model: Model, prompt_tokens: int, output_tokens: int, cached: int
         + cached * model.cached_input_price
         + output_tokens * model.output_price
     )
-    return -(-price * percent // (100 * _PRICE_UNIT))
-
-
-def call_cost(
-    model: Model, prompt_tokens: int, output_tokens: int, cached: int = 0, calls: int = 1, percent: int = 100
-) -> Cost:
-    """Return the cost of one call, or of `calls` requests that together used these tokens. See `usd_micros`."""
-    return Cost(
-        calls=calls,
-        tokens=prompt_tokens + output_tokens,
-        usd_micros=usd_micros(model, prompt_tokens, output_tokens, cached, percent),
-    )
+    usd_micros = -(-price * percent // (100 * _PRICE_UNIT))
+    return Cost(calls=calls, tokens=prompt_tokens + output_tokens, usd_micros=usd_micros)
 
 
 def upper_bound(model: Model, prompt_cap: int, output_cap: int) -> Cost:

@@ -19,16 +19,16 @@ from cogitate.scheduler.budget.budget import window_of
 from cogitate.scheduler.budget.budget_lines import budget_lines
 from cogitate.scheduler.budget.forecast import forecast
 from cogitate.scheduler.config.facts import kept_settings
-from cogitate.scheduler.inspection.catching_up import late_by_host
 from cogitate.scheduler.inspection.recent import BY_MODEL, Recent, lines_by_model, newest_lines, recent_ticks, tally
 from cogitate.scheduler.inspection.stored_run import limit_name, limits_of
 from cogitate.scheduler.inspection.summary import SlowKind, slow_kinds
 from cogitate.scheduler.inspection.vitals import RECENT, OpenKind, SteeringVitals, Window, open_kinds, steering_of
 from cogitate.scheduler.journal.outline import LineOutline
+from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.ledger.errors import RunMissing
 from cogitate.scheduler.ledger.presence import format_state, host_of
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.scheduler.tick.figure_history import ticks_since
+from cogitate.scheduler.tick.figure_history import read_figures, ticks_since
 from cogitate.tasks.job import Cost
 
 HOUR = 60  # game minutes
@@ -184,3 +184,31 @@ def run_overview(client: Redis, run: str, now: float | None = None) -> RunOvervi
         judged=judged,
         slow_kinds=slow_kinds(store, settings, {name: kind.reasons["too_slow"] for name, kind in hour.kinds.items()}),
     )
+
+
+TOO_LITTLE = 0.5  # share of the real time that the pace gives to a job's ticks
+
+
+def late_by_host(store: RunStore, lines: Sequence[LineOutline]) -> int:
+    """Return how many jobs that ended late in these lines had less than half of the real time that the pace gives."""
+    late = [(ended.key.tick, line.core.tick) for line in lines for ended in line.core.ended if ended.reason == "late"]
+    rate = _tick_rate(store) if late else None
+    if rate is None:
+        return 0
+    ticks = sorted({tick for span in late for tick in span})
+    at = {figures.tick: figures.at for figures in read_figures(store, (f"t{tick}" for tick in ticks))}
+    count = 0
+    for admitted, ended in late:
+        began, over = at.get(admitted), at.get(ended)
+        if began is not None and over is not None:
+            count += over - began < TOO_LITTLE * (ended - admitted) / rate
+    return count
+
+
+def _tick_rate(store: RunStore) -> float | None:
+    """Return the ticks per second of a paced run; None: unknown."""
+    (prior,) = store.state("latency_prior")
+    try:
+        return typed_json.decode(prior, LatencyPrior).tick_rate if prior is not None else None
+    except msgspec.DecodeError:
+        return None

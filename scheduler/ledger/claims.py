@@ -5,9 +5,10 @@ It also makes trial hints, which workers answer in the run's hash `readiness`.
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 import structlog
@@ -28,6 +29,7 @@ from cogitate.tasks.job import Cost, Job, JobKey, split_job_id
 from cogitate.tasks.kind import Case, WorldFacts, build_case
 
 log = structlog.get_logger()
+T = TypeVar("T")
 
 Source = Literal["llm", "cached", "heuristic", "none"]
 Reason = Literal["none", "denied", "too_slow", "late", "failed", "dead", "cancelled"]
@@ -339,6 +341,24 @@ class Claims:
         args += [used.calls, used.tokens, used.usd_micros, failure, note]
         settled: Settled = self._settle(keys=[incarnation_key(run)], args=args).decode()
         return settled
+
+
+BACKOFF = (0.1, 0.5, 2.0, 5.0)  # seconds between tries
+
+
+def until_reached(step: Callable[[], T], job: str) -> T:
+    """Return what a step returns, which is the same when it is repeated; repeat it while the ledger is unreachable.
+
+    Raises:
+        RedisError: if the ledger stays unreachable; the step may have been carried out.
+    """
+    for pause in BACKOFF:
+        try:
+            return step()
+        except RedisError as error:
+            log.warning("ledger.away", job=job, error=type(error).__name__)
+            time.sleep(pause)  # between two tries: a server that is away does not announce that it is back
+    return step()
 
 
 TRIAL_TICK = 0  # of trial hints; the first tick with jobs is 1

@@ -27,9 +27,8 @@ from redis.retry import Retry
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.config.urls import NO_BROKER, is_cluster_url, is_sentinel_url, ledger_urls, place_of, redact_url
 from cogitate.scheduler.ledger.outage import is_outage
-from cogitate.scheduler.ledger.servers.cluster import ClusterRedis, parse_cluster_url
+from cogitate.scheduler.ledger.servers.cluster import ClusterRedis, parse_cluster_url, sentinel_client
 from cogitate.scheduler.ledger.servers.placement import PlacedRedis
-from cogitate.scheduler.ledger.servers.sentinel import sentinel_client
 
 PATIENCE = 1.5  # seconds for each call of a reader; with the program's start, a user waits for at most 3
 RETRIES = 3  # of a call that gets no answer

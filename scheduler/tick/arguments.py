@@ -1,4 +1,4 @@
-"""Validate the arguments of a tick loop before it starts anything.
+"""Validate the arguments of a tick loop before it starts anything; its `Terms` follow from them and the settings.
 
 Each check returns a valid value, or raises `InputError` or `ConfigurationError` with the argument and its value.
 """
@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from redis import Redis
 
 from cogitate.memory.errors import InputError, quoted
 from cogitate.memory.language.truncation import Content
 from cogitate.memory.profile import Profile
-from cogitate.memory.routing.routing import EventRule, Strategy
+from cogitate.memory.routing.routing import EventRule, Routing, Strategy
 from cogitate.scheduler.budget.briefs import Brief, no_brief
+from cogitate.scheduler.budget.budget import BudgetView
+from cogitate.scheduler.budget.rules import Rules
+from cogitate.scheduler.config.facts import Facts
 from cogitate.scheduler.config.settings import ConfigurationError, Settings, check_run_name
 from cogitate.scheduler.config.tiers import TierRule, usual_tier
 from cogitate.scheduler.intake.checks import (
@@ -27,6 +30,7 @@ from cogitate.scheduler.intake.checks import (
     check_profile,
     check_text,
 )
+from cogitate.scheduler.journal.changes import Conditions
 
 MAX_TICKS = 1_000_000_000_000
 MAX_DESCRIPTION = 1_000_000  # bytes of JSON
@@ -150,3 +154,15 @@ def _check_rule(what: str, rule: EventRule) -> None:
         raise InputError(f"{what}: content is {quoted(rule.content)}: give one of {', '.join(map(repr, contents))}")
     check_text(f"{what}: verb", rule.verb, MAX_LABEL, blank=True)
     check_integer(f"{what}: importance", rule.importance, 0, 10)
+
+
+class Terms(NamedTuple):
+    """The rules, limits and constants that follow from a run's settings."""
+
+    rules: Rules
+    view: BudgetView
+    routing: Routing
+    facts: Callable[[Facts], Facts]  # returns the run's new constants, given the old ones
+
+
+TermsOf = Callable[[Conditions], Terms]

@@ -37,6 +37,7 @@ from cogitate.scheduler.journal.origin import origin_of
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.ledger import Apply, HostLedger
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, UnreadableLog
+from cogitate.scheduler.tick.arguments import TermsOf
 from cogitate.scheduler.tick.commit import Committer, SendCommit, commit_at_once
 from cogitate.scheduler.tick.ended_jobs import EndedJobs
 from cogitate.scheduler.tick.following import Following
@@ -45,7 +46,6 @@ from cogitate.scheduler.tick.pace import Pace, keep
 from cogitate.scheduler.tick.restore import Restored, restore
 from cogitate.scheduler.tick.result_collector import Publish, ResultCollector
 from cogitate.scheduler.tick.run_end import RunEnd, let_go
-from cogitate.scheduler.tick.terms import TermsOf
 from cogitate.scheduler.tick.tick_iterator import OneDriver, Tick, ends_before, redeliver
 from cogitate.scheduler.tick.trimming import JournalTrimmer
 from cogitate.scheduler.tick.world_calls import WorldCalls

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from cogitate.memory.clock import DAY, clock_in_force
-from cogitate.memory.entry import Entry, PlanItem, rating
+from cogitate.memory.entry import Entry, PlanItem, rating, resolve_name
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.routines import read_routine
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.chosen_action import choose_action
 from cogitate.tasks.heuristics.plans.day_plan import UNDER_WAY
 from cogitate.tasks.heuristics.pressing import find_pressing, quote

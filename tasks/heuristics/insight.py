@@ -99,11 +99,11 @@ def is_quiet(text: str) -> bool:
 def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[Finding]:
     """Return the sentences nearest to the centre of a period, and the one that stands out by its importance.
 
-    Of what was said it tells one sentence of each talk that names a figure or a time, proposes something, tells of trouble
-    or has half of its words from other entries, too; only where nothing else is told, a remark. The last grave event tells
-    how the period ended.
-    Sentences that do not stand alone come last. All but the first are at least half as near as the first, no question,
-    and share at most two thirds of their words with those before. Repeats of earlier entries do not count.
+    Of what was said it tells one sentence of each talk, which names a figure or a time, proposes something, tells of
+    trouble or shares half of its words with other entries; a remark only where nothing else is told. The last grave
+    event tells how the period ended. Sentences that do not stand alone come last. All but the first are at least half
+    as near as the first, no question, and share at most two thirds of their words with those before. Repeats of earlier
+    entries do not count.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
@@ -269,7 +269,7 @@ def _is_over(recalled: Recalled, entry: Entry, sentence: str) -> bool:
         due = day * DAY + (said.time or 0)
         if said.time is not None and due > entry.minute:
             agreed = [a.minute for a in recalled.agreed if _are_of_one_talk(entry, recalled.by_number[a.number])]
-            return due <= recalled.minute or bool(agreed) and due not in agreed
+            return due <= recalled.minute or (bool(agreed) and due not in agreed)
     return False
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import clock_in_force, day_of
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, languages_of
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.place_names import find_place
@@ -15,7 +15,6 @@ from cogitate.memory.language.sentences import SPACED, UNSPACED
 from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.profile import Location
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.closing import is_closed, time_of
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
 

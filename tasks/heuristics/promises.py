@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Literal, NamedTuple
 
 from cogitate.memory.clock import clock_in_force, date
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.commitments import Vow, are_alike
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import language_of
@@ -21,7 +21,7 @@ from cogitate.memory.language.text import stems
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.retrieval.text_cache import TextCache
-from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker, resolve_name
+from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker
 
 MOST_QUOTED = 240  # characters of a sentence that is quoted
 KEEP = "Keep the promise"  # opens an item of a plan

@@ -9,13 +9,13 @@ from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
 from cogitate.memory.appointments import calls_off, names_time
-from cogitate.memory.entry import Entry, is_dialogue, is_of_event, rating
+from cogitate.memory.entry import Entry, is_dialogue, is_of_event, rating, resolve_name
 from cogitate.memory.language.markup import prose
 from cogitate.memory.language.packs import forget_with_packs
 from cogitate.memory.language.port import is_courtesy, language_of
 from cogitate.memory.language.talk import Speakers, Utterance
 from cogitate.memory.language.text import normal
-from cogitate.memory.summaries.conversations import first_person, parse_line, resolve_name
+from cogitate.memory.summaries.conversations import first_person, parse_line
 from cogitate.memory.summaries.statements import news_of
 from cogitate.memory.summaries.transcripts import without_directions
 from cogitate.tasks.heuristics.themes import Sentence, read, sentence_of
@@ -68,16 +68,13 @@ class FoundOnce(Generic[Found]):
             if all(id(entry) in before for entry in entries):
                 return [before[id(entry)] for entry in entries]
             found = [before[id(e)] if id(e) in before else self._find(e, owner, names) for e in entries]
-        self._keep((owner, id(names)), _Kept(names, [*entries], found))
-        return found
-
-    def _keep(self, key: tuple[str, int], kept: _Kept[Found]) -> None:
         with self._lock:
-            replaced = self._kept.pop(key, None)
-            self._size += len(kept.found) - (len(replaced.found) if replaced else 0)
-            self._kept[key] = kept
+            replaced = self._kept.pop((owner, id(names)), None)
+            self._size += len(found) - (len(replaced.found) if replaced else 0)
+            self._kept[owner, id(names)] = _Kept(names, [*entries], found)
             while self._size > self._most and len(self._kept) > 1:
                 self._size -= len(self._kept.popitem(last=False)[1].found)
+        return found
 
 
 class Told(NamedTuple):

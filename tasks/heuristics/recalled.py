@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.port import language_called, language_of
 from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.plans.said_times import find_said
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import TIMED, TOLD, Told

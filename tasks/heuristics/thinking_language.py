@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from cogitate.memory.entry import Entry
+from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of, prevailing_language
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import routine_text
-from cogitate.memory.summaries.conversations import resolve_name
 from cogitate.tasks.heuristics.reading import SAID
 from cogitate.tasks.kind import Case, Moment, WorldFacts
 

@@ -44,7 +44,7 @@ def _value(schema: Schema, named: Mapping[str, Schema], within: tuple[str, ...])
             return _value(_first(schema[several], within), named, within)
     match schema.get("type"):
         case "object":
-            return {field: _value(one, named, within) for field, one in schema.get("properties", {}).items()}
+            return {field: _value(part, named, within) for field, part in schema.get("properties", {}).items()}
         case "array":
             return _list(schema, named, within)
         case "integer":
@@ -60,8 +60,8 @@ def _value(schema: Schema, named: Mapping[str, Schema], within: tuple[str, ...])
 
 def _first(alternatives: list[Schema], within: tuple[str, ...]) -> Schema:
     """Return the first alternative that is not null and does not recurse without end."""
-    ending = [one for one in alternatives if not _refers_back(one, within)]
-    return next((one for one in ending if one.get("type") != "null"), (ending or alternatives)[0])
+    finite = [schema for schema in alternatives if not _refers_back(schema, within)]
+    return next((schema for schema in finite if schema.get("type") != "null"), (finite or alternatives)[0])
 
 
 def _refers_back(schema: Schema, within: tuple[str, ...]) -> bool:
@@ -70,7 +70,7 @@ def _refers_back(schema: Schema, within: tuple[str, ...]) -> bool:
 
 def _list(schema: Schema, named: Mapping[str, Schema], within: tuple[str, ...]) -> list[Any]:
     least, most = schema.get("minItems", 0), schema.get("maxItems", 1)
-    fixed = [_value(one, named, within) for one in schema.get("prefixItems", ())]
+    fixed = [_value(part, named, within) for part in schema.get("prefixItems", ())]
     items = schema.get("items")
     if not isinstance(items, Mapping):
         return fixed

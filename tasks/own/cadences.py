@@ -1,4 +1,4 @@
-"""Cadences of declared kinds: due at a time of each day, or again after a span of game time or some ticks."""
+"""Cadences of declared kinds: due daily at a time, or repeatedly after a span of game time or a number of ticks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Repeating:
 
 @dataclass(frozen=True)
 class Turns:
-    """Due at each owner's turn, once in so many ticks, or in the ticks that begin in so many seconds of game time."""
+    """Due at each owner's turn, once in a number of ticks, or in the ticks of a number of seconds of game time."""
 
     ticks: int = 0
     seconds: int = 0
@@ -71,9 +71,9 @@ class Turns:
 
 
 def daily(time: str, *, spread: int = 0) -> Cadence:
-    """Return a cadence of once each game day, such as `daily("02:00")`; if ticks last a day or more, at every tick.
+    """Return a cadence of once each game day, such as `daily("02:00")`; of every tick if ticks last a day or longer.
 
-    A run in rounds, which has no days, refuses a kind with such a cadence.
+    A run in rounds, which has no days, refuses a kind with this cadence.
 
     Args:
         time: from "00:00" to "23:59".

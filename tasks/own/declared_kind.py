@@ -21,13 +21,12 @@ from cogitate.tasks.own.answer_example import example_of
 from cogitate.tasks.own.cadences import Cadence
 from cogitate.tasks.own.choices import Choice
 from cogitate.tasks.own.method_faults import called, fault_of_method
-from cogitate.tasks.persona import persona
-from cogitate.tasks.recall import access_marks, long_term_context, share_of, template_entry, template_time
+from cogitate.tasks.recall import access_marks, long_term_context, persona, share_of, template_entry, template_time
 from cogitate.tasks.registry import kinds, templates
 
 BUILT_IN_TEMPLATE = "own"  # the template of a question over memories
-_SHORT = {"heuristic": "instead", "effects": "store"}  # the host's names for these methods
-FIRST_ORDER, ORDERS = 1_000, 900_000  # for kinds that give none: after the built-in ones, by name
+_SHORT = {"heuristic": "instead", "effects": "store"}  # names of these methods in a host's class
+FIRST_ORDER, ORDERS = 1_000, 900_000  # for kinds without an order: after the built-in ones, by name
 
 Made = str | Entry | tuple[Effect, ...] | None  # result of a job: a text or an entry to remember, or effects
 EFFECTS: tuple[type[Effect], ...] = get_args(Effect)
@@ -69,7 +68,7 @@ class DeclaredKind(Kind):
 
     @property
     def time_of_day(self) -> str:
-        """Return the time of `daily`, "" for other cadences."""
+        """Return the time of `daily`; "" for other cadences."""
         return getattr(self.declared.due, "time", "")
 
     def wake(self, moment: Moment) -> int | None:
@@ -78,7 +77,7 @@ class DeclaredKind(Kind):
         return None if cadence is None or moment.owner.partition(":")[0] not in owners else cadence.next_tick(moment)
 
     def heeds(self, entry: Entry, stream: Stream, world: WorldFacts, minute: int) -> bool:
-        """Return False for a cadence, which no observation changes; True where the host's class has a `due`."""
+        """Return False for a cadence, which no observation changes; True if the host's class has a `due`."""
         return defines(self, "due")
 
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
@@ -105,14 +104,15 @@ class DeclaredKind(Kind):
     def effects(self, case: Case, answer: BaseModel, used: tuple[int, ...]) -> tuple[Effect, ...]:
         """Return the effects of the host's `store`."""
         read = [entry for entry in case.entries if entry.number in set(used)]
-        return _left(self, case, _made(self, "store", self.store, case, answer, read, passes=ValueError), read)
+        result = _call(self, "store", self.store, case, answer, read, passes=ValueError)
+        return _effects_of(self, case, result, read)
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         """Return the effects of the host's `instead`."""
         if not defines(self, "instead"):
             return ()
         read = list(_read(self, case))
-        return _left(self, case, _made(self, "instead", self.instead, case, read), read)
+        return _effects_of(self, case, _call(self, "instead", self.instead, case, read), read)
 
     def store(self, case: Case, answer: Any, memories: list[Entry]) -> object:
         """Return the answer's one text, to remember."""
@@ -131,17 +131,17 @@ def _read(kind: DeclaredKind, case: Case) -> Sequence[Entry]:
     """Return the memories that the kind's choice selects.
 
     Raises:
-        MethodFault: when the host's choice raises, or returns anything but entries.
+        MethodFault: if the host's choice raises, or returns anything but entries.
     """
     reads = kind.declared.reads
-    found = called(kind.name, "reads", reads, case)
-    if not isinstance(found, Sequence) or not all(isinstance(one, Entry) for one in found):
-        what = f"returned {_named(found)}: return a list of entries out of case.entries"
+    memories = called(kind.name, "reads", reads, case)
+    if not isinstance(memories, Sequence) or not all(isinstance(one, Entry) for one in memories):
+        what = f"returned {_type_of(memories)}: return a list of entries out of case.entries"
         raise fault_of_method(kind.name, "reads", reads, what)
-    return found
+    return memories
 
 
-def _made(
+def _call(
     kind: DeclaredKind,
     name: str,
     method: Callable[..., object],
@@ -154,36 +154,36 @@ def _made(
         passes: class of the method's errors that propagate unchanged.
 
     Raises:
-        MethodFault: when the method raises anything else, or its result is invalid.
+        MethodFault: if the method raises anything else, or its result is invalid.
     """
 
     @wraps(method)
-    def whole(*given: object) -> object:
-        made: Any = method(*given)
-        several = isinstance(made, Iterable) and not isinstance(made, str | bytes | Mapping)
-        return tuple(made) if several else made
+    def consumed(*given: object) -> object:  # a generator's errors are the method's
+        result: Any = method(*given)
+        several = isinstance(result, Iterable) and not isinstance(result, str | bytes | Mapping)
+        return tuple(result) if several else result
 
-    made = called(kind.name, name, whole, *arguments, passes=passes)
-    if made is None or isinstance(made, str | Entry):
-        return made
-    if isinstance(made, EFFECTS):
-        return (made,)
-    if not isinstance(made, tuple):
-        raise fault_of_method(kind.name, name, method, f"returned {_named(made)}: {RETURNS}")
-    for one in made:
+    result = called(kind.name, name, consumed, *arguments, passes=passes)
+    if result is None or isinstance(result, str | Entry):
+        return result
+    if isinstance(result, EFFECTS):
+        return (result,)
+    if not isinstance(result, tuple):
+        raise fault_of_method(kind.name, name, method, f"returned {_type_of(result)}: {RETURNS}")
+    for one in result:
         if not isinstance(one, EFFECTS):
-            raise fault_of_method(kind.name, name, method, f"returned {_named(one)} among its effects: {RETURNS}")
-    return made
+            raise fault_of_method(kind.name, name, method, f"returned {_type_of(one)} among its effects: {RETURNS}")
+    return result
 
 
-def _left(kind: DeclaredKind, case: Case, made: Made, read: Sequence[Entry]) -> tuple[Effect, ...]:
+def _effects_of(kind: DeclaredKind, case: Case, result: Made, read: Sequence[Entry]) -> tuple[Effect, ...]:
     """Convert a job's result into effects: a text becomes an entry that cites its memories."""
-    if made is None:
+    if result is None:
         return ()
-    if isinstance(made, str):
-        made = Entry(
+    if isinstance(result, str):
+        result = Entry(
             type="observation",
-            text=made,
+            text=result,
             minute=case.job.minute,
             importance=kind.declared.importance,
             source="internal",
@@ -191,9 +191,9 @@ def _left(kind: DeclaredKind, case: Case, made: Made, read: Sequence[Entry]) -> 
             evidence=tuple(sorted(entry.number for entry in read)),
             tags=(kind.name,),
         )
-    if isinstance(made, tuple):
-        return made
-    return Append(case.job.key.owner, made), *access_marks(case, (entry.number for entry in read))
+    if isinstance(result, tuple):
+        return result
+    return Append(case.job.key.owner, result), *access_marks(case, (entry.number for entry in read))
 
 
 def name_by_author(kind: Kind, method: str) -> str:
@@ -209,7 +209,7 @@ def defines(kind: DeclaredKind, method: str) -> bool:
     return getattr(getattr(kind, method), "__func__", None) is not getattr(DeclaredKind, method)
 
 
-def _named(value: object) -> str:
+def _type_of(value: object) -> str:
     """Return a value's type with its article: "a dict", "an int"."""
     name = "None" if value is None else type(value).__name__
     return name if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"

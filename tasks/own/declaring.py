@@ -50,7 +50,7 @@ def kind(
     and `latency_most`.
 
     Args:
-        name: of the kind, its queue and its limits; by default the class's name in lower case.
+        name: the name of the kind, its queue and its limits; by default the class's name in lower case.
         due: when owners are due, such as `daily("02:00")`, `every("6h")` or `every("3 ticks")`; None: only when a host
             requests it.
         owners: the types of owners that are due, such as "agent", "npc" or "location".
@@ -58,7 +58,7 @@ def kind(
         ask: the task for the model, in a sentence or two; the memories follow.
         template: instead of `ask`, the name of a prompt template beside the module.
         answer: the answer's class, a pydantic model; None: the kind asks no model.
-        importance: of a text that is remembered, from 1 to 10.
+        importance: the importance of a remembered text, from 1 to 10.
         latency: from request to result if ticks wait for results: ticks, game minutes such as "5m", or
             seconds such as "5s".
         on_denied: what happens when the budget refuses a job: "heuristic" (`instead`), "defer" or "drop".
@@ -121,11 +121,11 @@ def kind(
 
 def _module_of(frame: FrameType) -> str:
     """Return the name by which workers can import the module; "" for a script."""
-    found = frame.f_globals.get("__name__", "")
-    if found == "__main__":
+    name = frame.f_globals.get("__name__", "")
+    if name == "__main__":
         spec = frame.f_globals.get("__spec__")  # of `python -m my_town.night`
         return spec.name if spec is not None and spec.name != "__main__" else ""
-    return str(found)
+    return str(name)
 
 
 def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]]:
@@ -148,10 +148,10 @@ def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]
 
 
 def _wrong_values(declared: Declaration) -> Iterator[str]:
-    """Yield the errors of the arguments that become no field of the kind."""
+    """Yield the errors of the arguments that do not become a field of the kind."""
     if declared.due is not None and not hasattr(declared.due, "next_tick"):
         yield f'due {quoted(declared.due)} is invalid: give one such as daily("02:00")'
-    reads: object = declared.reads  # what was given; nothing has checked it yet
+    reads: object = declared.reads  # not checked yet
     if not callable(reads):
         yield f"reads {quoted(reads)} is invalid: give one such as newest(20)"
     if type(declared.owners) is not tuple or not all(isinstance(one, str) for one in declared.owners):
@@ -176,7 +176,8 @@ def _wrong_methods(own: DeclaredKind) -> Iterator[str]:
             yield f"{name} cannot be called as {call}"
             continue
         if any(
-            found != one and found in arguments for found, one in zip(signature.parameters, arguments, strict=False)
+            given != expected and given in arguments
+            for given, expected in zip(signature.parameters, arguments, strict=False)
         ):
             yield f"{name} has its parameters in another order: write {call}"
 
@@ -193,7 +194,7 @@ def _wrong_question(own: DeclaredKind) -> Iterator[str]:
         yield "it has neither answer=…, the class of a model's answer, nor a method instead(case, memories)"
     elif not without_model and own.on_denied == "heuristic":
         yield 'it has no method instead(case, memories), which answers without a model: add it, or on_denied="drop"'
-    answer: object = declared.answer  # what was given; nothing has checked it yet
+    answer: object = declared.answer  # not checked yet
     asks = bool(declared.ask) or declared.template_name != BUILT_IN_TEMPLATE
     if answer is None:
         if asks:

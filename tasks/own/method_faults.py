@@ -24,7 +24,7 @@ _LIBRARIES = (
 )  # folders of installed libraries
 
 
-#: Messages in which Python and msgspec name a wrong argument: a name in the code, not a value.
+#: Messages in which Python and msgspec name a wrong argument, which is a name in the code and no value.
 _ARGUMENT = re.compile(
     r"(?:Missing required argument|Unexpected keyword argument|[\w.<>]+\(\) missing 1 required [\w-]+ argument:|"
     r"[\w.<>]+\(\) got an unexpected keyword argument) '(\w{1,40})'"
@@ -38,20 +38,20 @@ class MethodFault(CogitateError, RuntimeError):
 def written_at(method: object) -> str:
     """Return where a host's function is defined, as "votes.py, line 12"; "" if that is unknown or in a library."""
     code = _code_of(method)
-    return (
-        "" if code is None or code.co_filename.startswith(_LIBRARIES) else _place(code.co_filename, code.co_firstlineno)
-    )
+    if code is None or code.co_filename.startswith(_LIBRARIES):
+        return ""
+    return _place(code.co_filename, code.co_firstlineno)
 
 
 def raised_at(error: BaseException) -> str:
     """Return the line that raised an error, as "votes.py, line 14": the last one outside libraries, if any."""
-    trace, found, own = error.__traceback__, "", ""
+    trace, last, last_own = error.__traceback__, "", ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        found = _place(file, trace.tb_lineno)
-        own = own if file.startswith(_LIBRARIES) else found
+        last = _place(file, trace.tb_lineno)
+        last_own = last_own if file.startswith(_LIBRARIES) else last
         trace = trace.tb_next
-    return own or found
+    return last_own or last
 
 
 def told(error: BaseException) -> str:
@@ -81,19 +81,19 @@ def called(
         passes: class of the errors that propagate unchanged.
 
     Raises:
-        MethodFault: when it raises anything else except an interrupt.
+        MethodFault: if it raises anything else except an interrupt.
     """
-    made = captured(method, *arguments)
-    if type(made) is not Raised:
-        return made
-    if isinstance(made.error, MethodFault if passes is None else (MethodFault, passes)):
-        raise made.error
-    raise fault_of_method(kind, name, method, f"raised {told(made.error)}") from made.error
+    result = captured(method, *arguments)
+    if type(result) is not Raised:
+        return result
+    if isinstance(result.error, MethodFault if passes is None else (MethodFault, passes)):
+        raise result.error
+    raise fault_of_method(kind, name, method, f"raised {told(result.error)}") from result.error
 
 
 def _code_of(method: object) -> CodeType | None:
-    found = getattr(inspect.unwrap(method) if callable(method) else method, "__code__", None)
-    return found if isinstance(found, CodeType) else None
+    code = getattr(inspect.unwrap(method) if callable(method) else method, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def _place(file: str, line: int | None) -> str:

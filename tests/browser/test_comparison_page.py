@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from cogitate.memory.errors import InputError
-from cogitate.ops.report.comparison_page import write_comparison, write_map
-from cogitate.ops.report.divergence_map import COLOURS
+from cogitate.ops.report.comparison_page import COLOURS, write_comparison, write_map
 from cogitate.scheduler.inspection.compared.run import ComparedRun
 from cogitate.scheduler.inspection.comparison import Comparison, OwnerDifference, Thought, Window
 from tests.browser.accessibility import check_accessible

@@ -59,6 +59,9 @@ class PromptContent:
         self.choices_of = {limit.field: limit.choices for limit in prompt.constraints if limit.choices}
         self.choices = frozenset(chain.from_iterable(self.choices_of.values()))
         self._lines = f"\n{prompt.user}\n"  # each has a line feed before and after it
+        listed = _PEOPLE.search(self._lines)  # a line such as "People: Ada Lane; Ben Arkwright"
+        self.people = listed[1].split("; ") if listed is not None else []
+        self._without_people = self._lines.replace(listed[0], "\nPeople:", 1) if listed is not None else self._lines
 
     @_Once
     def lower(self) -> str:
@@ -76,15 +79,6 @@ class PromptContent:
         """Return the memories or reflections without their times; a line is "- [day 1, 4:08 PM] Saw the mill."."""
         lines = self.user.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].splitlines()
         return [line.partition("] ")[2] for line in lines if line.startswith("- [")]
-
-    @_Once
-    def people(self) -> list[str]:
-        """Return the names of the listed people, from a line such as "People: Ada Lane; Ben Arkwright"."""
-        return [name for listed in _PEOPLE.findall(self._lines)[:1] for name in listed.split("; ")]
-
-    @_Once
-    def _without_people(self) -> str:
-        return _PEOPLE.sub("\nPeople:", self._lines, count=1)
 
     @_Once
     def asked(self) -> str:

@@ -170,16 +170,12 @@ def faults_of_text(text: str, content: PromptContent) -> Iterator[Fault]:
                 yield Fault(f"{foreign!r} {why}", check)
     if text.count("{") != text.count("}") or text.count("[") != text.count("]"):
         yield Fault("it has an unmatched bracket", "wording")
-    if ASKED.match(text) is not None or _copies(words, content.system):
+    known = _runs_of(content.system)
+    copied = {at + step for at, run in enumerate(_runs(words, _RUN)) if run in known for step in range(_RUN)}
+    if ASKED.match(text) is not None or len(copied) > _COPIED * len(words):
         yield Fault("it repeats the instructions instead of following them", "copied")
     if _repeats_itself(text, words):
         yield Fault("it says the same words over and over", "repeats")
-
-
-def _copies(words: list[str], instructions: str) -> bool:
-    known = _runs_of(instructions)
-    starts = (at for at, run in enumerate(_runs(words, _RUN)) if run in known)
-    return len({at + step for at in starts for step in range(_RUN)}) > _COPIED * len(words)
 
 
 @lru_cache(maxsize=16)  # jobs of one kind share their instructions

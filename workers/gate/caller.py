@@ -45,17 +45,13 @@ class Caller:
 
     def __init__(self, renew: Script) -> None:
         self._renew = renew
-        self._name = new_nonce()
+        self.name = new_nonce()  # with which the tokens of its calls begin
         self._held: dict[str, Held] = {}
         self._ended: dict[str, str] = {}  # calls whose end Redis may not know: token -> endpoint
         self._heard_at: set[str] = set()  # endpoints where this caller may be registered
         self._changed = threading.Condition()
         self._idle = self._closed = False
         self._thread = LazyThread(self._run, "endpoint-caller")
-
-    def new_token(self) -> str:
-        """Return the token of a new call."""
-        return f"{self._name}:{new_nonce()}"
 
     def hold(self, token: str, held: Held) -> None:
         """Report this process as alive until `forget` receives this token."""
@@ -90,7 +86,7 @@ class Caller:
             self._changed.notify()
         self._thread.join()
         for endpoint in self._heard_at:
-            self._run_script(endpoint, ["gone", self._name])
+            self._run_script(endpoint, ["gone", self.name])
 
     def _run(self) -> None:
         while True:
@@ -114,7 +110,7 @@ class Caller:
 
     def _renew_at(self, endpoint: str, held: dict[str, Held]) -> None:
         """Report this process as alive; its calls in flight take back what others released in the meantime."""
-        args: list[str | int | float] = ["heard", self._name, max(call.cap for call in held.values())]
+        args: list[str | int | float] = ["heard", self.name, max(call.cap for call in held.values())]
         for token, call in held.items():
             if call.free_at:
                 args += [token, call.free_at, call.model]

@@ -90,6 +90,7 @@ class Entered:
     probes: bool  # the breaker was open
     spacing: Spacing
     limited: bool  # the endpoint has limits, so others may wait for what the call returns
+    holds: bool = False  # it holds what this process must renew until it ends
 
 
 @dataclass(frozen=True, kw_only=True)

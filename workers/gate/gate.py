@@ -94,9 +94,10 @@ class Gate:
             slow: whether the call asks in a service tier that answers later than others. Then its duration says nothing
                 about other calls, and it does not try an endpoint whose breaker is open.
         """
-        limits, spacing, token = self._endpoints[endpoint], self._spacing[endpoint], self._caller.new_token()
+        limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
+        token = f"{self._caller.name}:{new_nonce()}"
         began, places, waited = time.monotonic(), ["", ""], False
-        holds = False  # whether this process must renew what the call holds until it ends
+        holds = False  # whether this process must renew what the admitted call holds until it ends
         try:
             fresh = endpoint not in self._called and self._is_first(endpoint)
             while True:
@@ -120,6 +121,8 @@ class Gate:
                 match answer[0]:
                     case b"go":
                         leaves = now + answer[2] / SECOND
+                        probes, tries_aside = answer[4] == b"1", answer[3] == b"1"
+                        renews = answer[5] == b"1" or bool(limits.concurrency) or probes or tries_aside
                         if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the CPU
                             time.sleep(answer[2] / SECOND)
                         admitted = Entered(
@@ -131,15 +134,16 @@ class Gate:
                             first=fresh,
                             tokens=tokens,
                             slow=slow,
-                            tries_aside=answer[3] == b"1",
-                            probes=answer[4] == b"1",
+                            tries_aside=tries_aside,
+                            probes=probes,
                             spacing=spacing,
                             limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
+                            holds=renews,
                         )
-                        holds = bool(answer[5] == b"1" or limits.concurrency or admitted.probes or admitted.tries_aside)
-                        if holds:
+                        if renews:
                             free_at = admitted.left + (deadline - now + 1.0) * SECOND
                             self._caller.hold(token, Held(endpoint, model, limits.concurrency or 0, free_at))
+                            holds = True
                         return admitted
                     case b"open" | b"aside" as what:
                         return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, what == b"aside")
@@ -157,7 +161,7 @@ class Gate:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
             return Refused("gate_away")
         finally:
-            if not holds:
+            if waited and not holds:
                 self._caller.forget(token)
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
@@ -168,7 +172,8 @@ class Gate:
         Args:
             prompt: its digest, which tells refusals of different prompts apart.
         """
-        self._caller.forget(entered.token)
+        if entered.holds:
+            self._caller.forget(entered.token)
         report = Report(
             call=entered,
             answer=answer,

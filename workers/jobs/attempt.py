@@ -38,6 +38,7 @@ from cogitate.workers.jobs.candidates import (
     REFUSED_THERE,
     Adjustment,
     Attempt,
+    Candidate,
     candidates_of,
     fitted,
     following,
@@ -113,7 +114,7 @@ class Attempts:
         return outcome._replace(used=used, result=charged)
 
     def _ask(self, attempt: Attempt) -> AttemptOutcome:
-        """Fit the prompt, ask, judge the answer, and return what to settle."""
+        """Fit the prompt and ask, until a model answers; have the answer judged, and return what to settle."""
         kind, claim, asking, candidates, deadline, adjustment = attempt
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
         refusals: list[Refused] = []
@@ -153,29 +154,36 @@ class Attempts:
                 candidate = other
 
             spent, unreported = Cost() if reply.saved else reply.usage, reply.estimated
-            if spent.tokens > asking.job.reserved.tokens:
-                model, reserved = call.model.name, asking.job.reserved.tokens
-                log.warning("job.overran", job=claim.job.id, model=model, tokens=spent.tokens, reserved=reserved)
-            judged = judge(kind, claim, prompt, reply, adjustment.repairs)
-            if judged.refusal:
-                self._log_refusal(kind, claim, judged.refusal)
-            if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
-                self._calls.count_unusable(candidate.model)
-            if self._record is not None:
-                self._record.keep(claim, call.question, reply, judged.failure, judged.fault)
-
-            result = replace(result_of(candidate.model, prompt, reply), inputs=inputs)
-            if judged.effects is not None:
-                return AttemptOutcome(replace(result, effects=judged.effects), spent)
-            pause, change = adjusted(self._templates, attempt, candidate, prompt, reply, judged)
-            named = named_failure(judged.failure, judged.check)
-            if change is not None and not claim.last and time.monotonic() + pause < deadline:
-                return AttemptOutcome(None, spent, pause, named, change._replace(inputs=inputs))
-            if judged.cut is not None:
-                return AttemptOutcome(replace(result, effects=judged.cut), spent)
-            return self._degrade(kind, claim, named, judged.because, judged.refusal, replace(result, prompt=""))
+            return self._judge(attempt, candidate, call, reply, inputs)
         except Exception as error:
             return self.after_fault(claim, spent, error, unreported=unreported)
+
+    def _judge(
+        self, attempt: Attempt, candidate: Candidate, call: Call, reply: ModelAnswer, inputs: str
+    ) -> AttemptOutcome:
+        """Judge an answer and return what to settle: its effects, nothing yet, or the heuristic's result."""
+        kind, claim, spent = attempt.kind, attempt.claim, Cost() if reply.saved else reply.usage
+        if spent.tokens > call.claim.job.reserved.tokens:
+            model, reserved = call.model.name, call.claim.job.reserved.tokens
+            log.warning("job.overran", job=claim.job.id, model=model, tokens=spent.tokens, reserved=reserved)
+        judged = judge(kind, claim, call.prompt, reply, attempt.adjustment.repairs)
+        if judged.refusal:
+            self._log_refusal(kind, claim, judged.refusal)
+        if judged.failure == UNUSABLE and judged.cut is None and not reply.saved:
+            self._calls.count_unusable(call.model)
+        if self._record is not None:
+            self._record.keep(claim, call.question, reply, judged.failure, judged.fault)
+
+        result = replace(result_of(call.model, call.prompt, reply), inputs=inputs)
+        if judged.effects is not None:
+            return AttemptOutcome(replace(result, effects=judged.effects), spent)
+        pause, change = adjusted(self._templates, attempt, candidate, call.prompt, reply, judged)
+        named = named_failure(judged.failure, judged.check)
+        if change is not None and not claim.last and time.monotonic() + pause < attempt.deadline:
+            return AttemptOutcome(None, spent, pause, named, change._replace(inputs=inputs))
+        if judged.cut is not None:
+            return AttemptOutcome(replace(result, effects=judged.cut), spent)
+        return self._degrade(kind, claim, named, judged.because, judged.refusal, replace(result, prompt=""))
 
     def _without_prompt(self, kind: Kind, claim: Claim, error: BaseException) -> AttemptOutcome:
         """Return the heuristic's result if there is no prompt to send."""

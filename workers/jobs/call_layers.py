@@ -145,7 +145,7 @@ class Calls:
     def context_of(self, model: Model) -> int:
         """Return the learned limit of prompt and answer together, in tokens; 0 if none is known."""
         try:
-            return self._models.of(model.endpoint).context_of(model)
+            return self._models.of(model.endpoint).context_of(model.model)
         except (ConfigurationError, KeyError):  # `Preparing` reports it
             return 0
 
@@ -285,13 +285,19 @@ class Gating:
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
         """Ask once the gate admits the call, and report how it ended."""
-        model, tokens = call.model, call.claim.job.reserved.tokens
+        model, others, tokens = call.model, call.claim.others, call.claim.job.reserved.tokens
+        may_wait: MayWait = "endpoint" if others else "model"
+        if not self._host_waits or any(one.endpoint != model.endpoint for one in others):  # which may answer instead
+            may_wait = "nothing"
+        tier: object = call.service_tier or None  # each has limits that the others do not share
+        if tier is None and model.parameters:
+            tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
         entered = self._gate.enter(
             model.endpoint,
-            model=_gate_name(call),
+            model=f"{model.model}@{tier}" if isinstance(tier, str) else model.model,
             tokens=tokens,
             deadline=call.deadline,
-            may_wait=self._may_wait(call),
+            may_wait=may_wait,
             again=call.claim.number > 1,
             slow=call.service_tier == FLEX,
         )
@@ -306,22 +312,6 @@ class Gating:
         finally:
             answer = found if isinstance(found, ModelAnswer) else None
             self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
-
-    def _may_wait(self, call: Call) -> MayWait:
-        """Return what a job may wait for: nothing for which another model could answer."""
-        others = call.claim.others
-        if not self._host_waits or any(one.endpoint != call.model.endpoint for one in others):
-            return "nothing"
-        return "endpoint" if others else "model"
-
-
-def _gate_name(call: Call) -> str:
-    """Return the name under which the gate knows a model: each service tier has limits that the others do not share."""
-    model = call.model
-    tier: object = call.service_tier or None
-    if tier is None and model.parameters:
-        tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
-    return f"{model.model}@{tier}" if isinstance(tier, str) else model.model
 
 
 def _digest(prompt: Prompt) -> str:

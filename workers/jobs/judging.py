@@ -104,7 +104,7 @@ def result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
     count = None
     if answer.prompt_tokens:
         estimated = prompt_parts(prompt)
-        count = PromptCount(estimated.all, answer.prompt_tokens, estimated.others)
+        count = PromptCount(sum(estimated), answer.prompt_tokens, estimated.others)
     return Result(
         effects=(),
         source="cached" if answer.saved else "llm",

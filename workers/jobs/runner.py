@@ -31,6 +31,7 @@ from cogitate.scheduler.ledger.claims import (
     Tried,
     endpoint_of,
     is_trial_hint,
+    until_reached,
 )
 from cogitate.tasks.job import Cost, JobKey, split_job_id
 from cogitate.workers.jobs.attempt import Attempts
@@ -40,7 +41,6 @@ from cogitate.workers.jobs.call_layers import Calls
 from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment
 from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.jobs.kept_results import KeptResults
-from cogitate.workers.jobs.ledger_retry import until_reached
 from cogitate.workers.jobs.metrics import attempted, failure_class
 from cogitate.workers.jobs.vectors import Vectors
 from cogitate.workers.llm.clients import ModelClients

@@ -20,7 +20,6 @@ from dataclasses import replace
 
 import msgspec
 import structlog
-from pydantic import BaseModel
 
 from cogitate.memory import typed_json
 from cogitate.scheduler.config.endpoints import BATCH, Endpoint, Model
@@ -31,8 +30,14 @@ from cogitate.workers.llm.replies.context_lengths import ContextLengths
 from cogitate.workers.llm.replies.error_responses import error_text, from_status
 from cogitate.workers.llm.replies.extract import clean
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer, charged_in_doubt
-from cogitate.workers.llm.replies.reply import Charge, Reply, charge_of, read_completion, validated
-from cogitate.workers.llm.replies.usage import is_possible, read_usage
+from cogitate.workers.llm.replies.reply import (
+    Reply,
+    charge_of,
+    is_possible,
+    read_completion,
+    read_usage,
+    validated,
+)
 from cogitate.workers.llm.requests.address import address_of, request_to
 from cogitate.workers.llm.requests.dialect import REFUSALS, Dialect, Dialects, DialectStore
 from cogitate.workers.llm.requests.schema import full_schema
@@ -110,6 +115,7 @@ class ModelClient:
         first = Dialect(cap="max_completion_tokens" if self._address.is_openai else "max_tokens")
         self._dialects = Dialects(self._address.server, first, store)
         self._contexts = ContextLengths(self._address.server, store.client if store is not None else None)
+        self.context_of = self._contexts.of  # takes the server's name for a model
         self._has_answered = False
         self._closed = threading.Event()
         # Used on the event loop only:
@@ -154,19 +160,16 @@ class ModelClient:
             self._has_answered = True
         elif reply.failure.kind == "no_completion" and isinstance(response, HttpResponse) and self._is_away(response):
             reply = replace(reply, failure=replace(reply.failure, kind="blocked"))
-        if reply.usage is not None and not is_possible(reply.usage, len(request)):
-            reply = replace(reply, usage=None)
         reply = self._redaction.of_reply(reply)
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
-        charge = charge_of(model, prompt, reply, exchange.sent, max_output_tokens)
         if reply.failure is not None and not service_tier:
             left_out = self._left_out(model, dialect, reply, reply.failure, parameters)
             if left_out:
                 reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
-        value, failure = validated(reply, prompt.answer)
-        if failure is not None:
+        answer = _answer(model, prompt, reply, len(request), exchange.sent, max_output_tokens)
+        if (failure := answer.failure) is not None:
             log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
             log(
                 "llm.failed",
@@ -176,9 +179,9 @@ class ModelClient:
                 retry_after=failure.retry_after,
                 detail=failure.detail,
             )
-        elif charge.estimated:
+        elif answer.estimated:
             _log.info("llm.no_usage", model=model.name)
-        return _answer(reply, charge, value, failure)
+        return answer
 
     def batch_request(self, prompt: Prompt, *, model: Model, max_output_tokens: int) -> bytes:
         """Return the body of the request that `ask` would send, for a line of a batch file."""
@@ -198,11 +201,7 @@ class ModelClient:
             size: of the request, in bytes.
         """
         reply = replace(read_completion(completion, {}), service_tier=BATCH)
-        if reply.usage is not None and not is_possible(reply.usage, size):
-            reply = replace(reply, usage=None)
-        reply = self._redaction.of_reply(reply)
-        value, failure = validated(reply, prompt.answer)
-        return _answer(reply, charge_of(model, prompt, reply, 1, max_output_tokens), value, failure)
+        return _answer(model, prompt, self._redaction.of_reply(reply), size, 1, max_output_tokens)
 
     def _is_away(self, response: HttpResponse) -> bool:
         """Return whether a response redirects to another host, or is not JSON from an endpoint that has answered."""
@@ -222,10 +221,6 @@ class ModelClient:
         sent = [name for name in parameters if name not in dialect.left_out and name not in _KEPT]
         unnamed = failure.kind == "bad_request" and failure.status in (400, 422)
         return self._dialects.learn(model.model, dialect, reply.error_text, sent, unnamed=unnamed)
-
-    def context_of(self, model: Model) -> int:
-        """Return the model's limit for prompt and answer together, in tokens, if an overflow revealed it; else 0."""
-        return self._contexts.of(model.model)
 
     def probe(self, deadline: float) -> Failure | None:
         """Request the list of models, which is free; return why the endpoint does not answer, or None."""
@@ -307,8 +302,17 @@ class ModelClient:
             await self._request.close()
 
 
-def _answer(reply: Reply, charge: Charge, value: BaseModel | None, failure: Failure | None) -> ModelAnswer:
-    """Combine a reply, its charge and the result of its validation."""
+def _answer(model: Model, prompt: Prompt, reply: Reply, size: int, sent: int, max_output_tokens: int) -> ModelAnswer:
+    """Validate a reply, and return the answer with its cost.
+
+    Args:
+        size: of the request, in bytes.
+        sent: how often it was sent.
+    """
+    if reply.usage is not None and not is_possible(reply.usage, size):
+        reply = replace(reply, usage=None)
+    charge = charge_of(model, prompt, reply, sent, max_output_tokens)
+    value, failure = validated(reply, prompt.answer)
     return ModelAnswer(
         usage=charge.cost,
         estimated=charge.estimated,

@@ -37,17 +37,14 @@ class _Submitted(Generic[T]):
         if self._task is not None:
             self._task.cancel()
 
-    def wait(self) -> None:
-        """Wait until the task is done."""
-        self._pending.acquire()
-
     def result(self) -> T:
-        """Return the result of the task.
+        """Wait until the task is done, and return its result.
 
         Raises:
             CancelledError: if the task was cancelled, such as by the end of the loop.
             Exception: what the coroutine raises.
         """
+        self._pending.acquire()
         assert self._task is not None
         if self._task.cancelled():
             raise CancelledError
@@ -80,42 +77,36 @@ class EventLoopThread:
                 coroutine.close()
                 raise RuntimeError("the event loop of the model clients is closed")
             loop = self._loop or self._start()
-            wakes = self._add(submitted.begin)
+            self._waiting.append(submitted.begin)
+            wakes, self._is_woken = not self._is_woken, True
         if wakes:
             loop.call_soon_threadsafe(self._take)
         try:
-            submitted.wait()
-        except BaseException:  # such as KeyboardInterrupt
+            return submitted.result()
+        except BaseException:  # such as KeyboardInterrupt; cancelling a task that is done changes nothing
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(submitted.cancel)
             raise
-        return submitted.result()
 
     def close(self) -> None:
         """Cancel the running calls, end the thread and close the loop for good."""
         with self._lock:
             was_closed, self._closed = self._closed, True
             loop, thread = self._loop, self._thread
-            wakes = loop is not None and not was_closed and self._add(self._end)
+            wakes = loop is not None and not was_closed and not self._is_woken
+            if loop is not None:
+                self._waiting.append(self._stop.set)
+                self._is_woken = True
         if loop is not None and thread is not None:
             if wakes and thread.is_alive():
                 loop.call_soon_threadsafe(self._take)
             thread.join()
-
-    def _add(self, step: Callable[[], None]) -> bool:
-        """Add a step for the loop and return whether the caller must wake it. Call it with the lock held."""
-        self._waiting.append(step)
-        was_woken, self._is_woken = self._is_woken, True
-        return not was_woken
 
     def _take(self) -> None:
         with self._lock:
             steps, self._waiting, self._is_woken = self._waiting, [], False
         for step in steps:
             step()
-
-    def _end(self) -> None:
-        self._stop.set()
 
     def _start(self) -> asyncio.AbstractEventLoop:
         ready = threading.Event()

@@ -119,7 +119,17 @@ def accepts(sentence: str) -> bool:
 def declines(sentence: str) -> bool:
     """Return whether a sentence refuses what another proposed before it, or leaves it open."""
     cues = (_NO, _NEGATION, _REFUSED, _CANCELLED, _LONG_AGO, _TALE)
-    return _WORDS.says("declines", sentence) or any(cue.search(sentence) for cue in cues)
+    return _WORDS.says("declines", sentence) or puts_off(sentence) or any(cue.search(sentence) for cue in cues)
+
+
+def puts_off(sentence: str) -> bool:
+    """Return whether a sentence, or a question, wishes that what another proposed were done some other day."""
+    return _WORDS.says("puts_off", sentence)
+
+
+def names_other_day(sentence: str) -> bool:
+    """Return whether a sentence names a day that game time does not count, such as a day of the week."""
+    return _WORDS.says("other_days", sentence)
 
 
 def tells_trouble(sentence: str) -> bool:

@@ -1,4 +1,4 @@
-"""A client of a Redis or Valkey cluster with the interface of a client of one server.
+"""Clients of a Redis or Valkey cluster, and of the primary that Sentinels name, with the interface of one server's.
 
 A command goes to the server that has its first key. All keys of a run have the same tag and so the same slot, so a run
 is on one server, and a pipeline over several runs is split by server. redis-py's `RedisCluster` finds the servers, and
@@ -34,8 +34,9 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
+from redis.sentinel import Sentinel
 
-from cogitate.scheduler.config.urls import CLUSTER_SCHEMES
+from cogitate.scheduler.config.urls import CLUSTER_SCHEMES, SENTINEL_SCHEMES
 from cogitate.scheduler.ledger.servers.routing import SeveralServers, key_of, sent_to
 
 T = TypeVar("T")
@@ -245,3 +246,34 @@ def _as_outage() -> Iterator[None]:
         if isinstance(error, SlotNotCoveredError) or error.__cause__ is not None:
             raise RedisConnectionError(str(error)) from error
         raise
+
+
+_SENTINEL_PORT = 26_379
+
+
+def sentinel_client(url: str, options: dict[str, Any], retry: Retry, client: type[Redis]) -> Redis:
+    """Return a client for a URL such as "redis+sentinel://user:password@one:26379,two:26379/name?db=0".
+
+    User, password, database and TLS are the server's; "sentinel_username" and "sentinel_password" are the Sentinels'.
+
+    Raises:
+        ValueError: if it is not such a URL.
+    """
+    scheme, _, rest = url.partition("://")
+    parts = urlsplit(f"redis://{rest}")
+    login, at, hosts = parts.netloc.rpartition("@")
+    name = parts.path.strip("/")
+    if scheme not in SENTINEL_SCHEMES or not hosts or not name or "/" in name:
+        raise ValueError("not a URL of Sentinels")
+    addresses, given = [], dict[str, Any]()
+    for host in hosts.split(","):
+        given = dict(parse_url(f"{scheme.removesuffix('+sentinel')}://{login}{at}{host}?{parts.query}"))  # type: ignore[no-untyped-call]
+        addresses.append((str(given.pop("host", "")), int(given.pop("port", _SENTINEL_PORT))))
+    if not all(host for host, _ in addresses):
+        raise ValueError("not a URL of Sentinels")
+    tls = {"ssl": True} if given.pop("connection_class", None) is not None else {}
+    theirs = {name.removeprefix("sentinel_"): given.pop(name) for name in [*given] if name.startswith("sentinel_")}
+    shared = {name: value for name, value in {**options, **given}.items() if name.startswith(("socket_", "ssl_"))}
+    sentinels = Sentinel(addresses, sentinel_kwargs={**shared, **tls, **theirs}, **{**options, **given}, **tls)  # type: ignore[no-untyped-call]
+    made: Redis = sentinels.master_for(name, redis_class=client, retry=retry)  # type: ignore[no-untyped-call]
+    return made

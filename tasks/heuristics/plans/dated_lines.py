@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
-from cogitate.memory.entry import Entry, is_dialogue
+from cogitate.memory.entry import Entry, is_dialogue, resolve_name
 from cogitate.memory.language.commitments import MAX_WHAT, Doer, Person
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
 from cogitate.memory.language.port import Language, language_called
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
-from cogitate.memory.language.text import stem
-from cogitate.memory.language.times import Time, anchor_days, days_named, find_times, names_date
+from cogitate.memory.language.tables import english
+from cogitate.memory.language.text import is_unspaced, stem
+from cogitate.memory.language.times import Time, anchor_days, days_named, find_times, is_bare_hour, names_date
 from cogitate.memory.language.truncation import shorten
-from cogitate.memory.summaries.conversations import parse_line, resolve_name
+from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.reading import FoundOnce
 
-_FEW_WORDS, _FEW_CHARACTERS = 2, 6  # beside an hour, in what adds nothing but it
+_FEW_WORDS, _FEW_CHARACTERS, _FEWEST_CHARACTERS = 2, 6, 3  # beside an hour, in what adds nothing but it
 _BEFORE, _BEHIND = 16, 5  # characters around an hour in which a word makes it a deadline
 SHOWS_NONE = (UNDETERMINED, OTHER)  # languages of a text that shows none that is known
 _CLAUSES = re.compile(r"[,;，；、]\s*|\s[–—]\s")
+_GIVEN_NAMES = english("hers") | english("his")
 _LATER = 10 * DAY  # by which a text is read anew, so that days before the first are told by a number
 
 
@@ -39,7 +41,11 @@ class Mention(NamedTuple):
     proposed: Doer  # the one who is to do what it proposes
     asks: bool
     moves: bool  # it moves something to this time
+    is_bare: bool  # the part of the day is not told
     is_short: bool  # it says little else
+    is_apart: bool  # the clause with the hour says little else
+    accepts: bool
+    denies: bool  # that what it names happens
     words: frozenset[str]
     at: int  # index of the sentence in its line
 
@@ -50,11 +56,12 @@ class Line:
 
     speaker: str
     people: tuple[str, ...]  # by name, the speaker among them
-    called: frozenset[str]  # people whom it addresses by name
+    called: frozenset[str]  # others whom it addresses by name, or else names
     text: str
     minute: int
     number: int
     mentions: tuple[Mention, ...]
+    denials: tuple[Mention, ...]  # likewise, of what does not happen
     is_of_absent: bool  # it names an owner who does not take part
 
 
@@ -67,6 +74,7 @@ class Reply(NamedTuple):
     offers: bool  # it accepts, and its speaker offers to do something
     deed: str  # the sentence in which its speaker offers to do something; "" if none does
     question: str  # the last one; "" if there is none
+    asks_little: bool  # the question says nothing of what it is about: "When?"
 
 
 def _line(entry: Entry, owner: str, names: Mapping[str, str]) -> Line | None:
@@ -77,17 +85,32 @@ def _line(entry: Entry, owner: str, names: Mapping[str, str]) -> Line | None:
     if said.speaker not in people:
         return None
     found = mentions_in(said.text, said.minute, clock_in_force())
-    called = frozenset(name for name in people if name != said.speaker and _calls(said.text, name))
+    others = people - {said.speaker}
+    called = frozenset(name for name in others if _calls(said.text, name))
     is_of_absent = False
     if found:
-        words = {word for one in found for word in re.findall(r"\w+", one.text)}
-        absent = (name for one, name in names.items() if name not in people and ":" in one)
-        is_of_absent = any(name.partition(" ")[0] in words for name in absent)
-    return Line(said.speaker, tuple(sorted(people)), called, said.text, said.minute, entry.number, found, is_of_absent)
+        text = " ".join(one.text for one in found)
+        called = called or frozenset(name for name in others if _names(text, name))
+        absent = {name for one, name in names.items() if name not in people and ":" in one}
+        is_of_absent = any(_names(text, name) for name in absent) or _names_stranger(text, others)
+    stated, denied = (tuple(one for one in found if one.denies is denies) for denies in (False, True))
+    people_named = tuple(sorted(people))
+    return Line(said.speaker, people_named, called, said.text, said.minute, entry.number, stated, denied, is_of_absent)
 
 
 #: The line of each entry; None if the entry is no line of a talk.
 LINES = FoundOnce(_line)
+
+
+def _names_stranger(text: str, people: Iterable[str]) -> bool:
+    """Return whether a text has a given name that none of some people has."""
+    known = {word.casefold() for name in people for word in name.split()}
+    return any(word[0].isupper() and word.casefold() in _GIVEN_NAMES - known for word in re.findall(r"[^\W\d]+", text))
+
+
+def _names(text: str, name: str) -> bool:
+    first = name.partition(" ")[0]
+    return first in text and (is_unspaced(first[0]) or re.search(rf"\b{re.escape(first)}\b", text) is not None)
 
 
 def _calls(text: str, name: str) -> bool:
@@ -107,40 +130,47 @@ def mentions_in(text: str, minute: int, clock: Clock, language: str = "") -> tup
     if not clock.counts_days:
         return ()
     known, pack = _known(language or languages_of(text)[0])
-    if not (find_times(text, pack) or _names_day(text, pack)):
+    if not (find_times(text, pack) or names_date(text) or days_named(anchor_days(text, 0, pack), pack)):
         return ()
-    found = (_mention(s, at, minute, known, pack) for at, s in enumerate(split_sentences(text)))
+    parts = ((at, part) for at, s in enumerate(split_sentences(text)) for part in _parts(s, known, pack))
+    found = (_mention(part, at, minute, known, pack) for at, part in parts)
     return tuple(one for one in found if one is not None)
 
 
-def _names_day(text: str, pack: Pack) -> bool:
-    return names_date(text) or bool(days_named(anchor_days(_unowned(text), 0, pack), pack))
-
-
-def _unowned(text: str) -> str:
-    return text.replace("'s", "").replace("’s", "")  # "tomorrow's feast"
+def _parts(sentence: str, known: Language, pack: Pack) -> Sequence[str]:
+    """Return the two halves of a sentence that names an hour for each of two people, or the sentence."""
+    for comma in _CLAUSES.finditer(sentence) if len(find_times(sentence, pack)) > 1 else ():
+        halves = sentence[: comma.start()], sentence[comma.end() :]
+        persons = [known.persons(half) for half in halves]
+        if all(find_times(half, pack) for half in halves) and all(persons) and persons[0] != persons[1]:
+            return halves
+    return (sentence,)
 
 
 def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack) -> Mention | None:
     dated = anchor_days(sentence, minute, pack)
-    days, times = days_named(anchor_days(_unowned(sentence), minute, pack), pack), find_times(dated, pack)
+    days, times = days_named(dated, pack), find_times(dated, pack)
     moved, asks = known.moved_to(sentence, minute), sentence.endswith(QUESTIONS)
-    if not (days or times) or (moved is None and known.is_called_off(sentence)):
+    if not (days or times):
         return None
-    if moved is None and not asks and _is_denied(known, sentence, minute, pack):
-        return None
-    day, time, is_due = days[-1] if days else None, None, False
+    denies = moved is None and (
+        known.is_called_off(sentence) or (not asks and _is_denied(known, sentence, minute, pack))
+    )
+    day, time, is_due, is_bare = days[-1] if days else None, None, False, False
     if moved is not None:
-        time = moved[0]
+        time, is_bare = moved[0], bool(times) and is_bare_hour(dated, times[-1], pack)
         day = day if moved[1] is None else moved[1]
     elif times:
         at = next((one for one in times if not _is_deadline(dated, one, known, pack)), times[0])
-        time, is_due = at.minute, _is_deadline(dated, at, known, pack)
+        time, is_due, is_bare = at.minute, _is_deadline(dated, at, known, pack), is_bare_hour(dated, at, pack)
     today = day_of(minute)
     if day is not None and (day < today or (day == today and time is not None and time <= minute % DAY)):
         return None
+    if day is None and known.names_other_day(sentence):
+        return None
     if day is None and any(one < today + 10 for one in days_named(anchor_days(sentence, minute + _LATER, pack), pack)):
         return None  # yesterday, of the first day
+    words = known.deed_words(dated) - _small_words(languages_of(sentence)[0])
     return Mention(
         text=shorten(sentence, MAX_WHAT, "…"),
         day=day,
@@ -150,8 +180,12 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
         proposed=known.proposes(sentence),
         asks=asks,
         moves=moved is not None,
-        is_short=_adds_little(known, dated, times, pack),
-        words=known.deed_words(dated) - _small_words(languages_of(sentence)[0]),
+        is_bare=is_bare,
+        is_short=not words or _adds_little(known, dated, times, pack),
+        is_apart=_is_said_apart(known, dated, pack),
+        accepts=known.accepts(sentence),
+        denies=denies,
+        words=words,
         at=place,
     )
 
@@ -197,15 +231,35 @@ def _is_deadline(text: str, time: Time, known: Language, pack: Pack) -> bool:
     return any(known.is_deadline(" ".join(words[at:])) for at in range(len(words)))
 
 
-def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pack) -> bool:
-    """Return whether a sentence says little beside assent and an hour."""
+def says_little(sentence: str, language: str) -> bool:
+    """Return whether a sentence says little beside assent, a day and an hour: "Tomorrow, then." """
+    known, pack = _known(language)
+    dated = anchor_days(sentence, 0, pack)
+    return _adds_little(known, dated, find_times(dated, pack), pack)
+
+
+def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pack, few: int = _FEW_CHARACTERS) -> bool:
+    """Return whether a sentence says little beside assent and an hour.
+
+    Args:
+        few: characters at most where words are not apart.
+    """
     rest = sentence
     for time in reversed(times):
         rest = rest[: time.start] + rest[time.end :]
     if pack.is_wide:
-        return sum(map(str.isalnum, rest)) <= _FEW_CHARACTERS
+        return sum(map(str.isalnum, rest)) <= few
     said = [word for word in rest.split() if any(map(str.isalpha, word)) and not known.accepts(word)]
     return len(said) <= _FEW_WORDS
+
+
+def _is_said_apart(known: Language, sentence: str, pack: Pack) -> bool:
+    """Return whether the only clause with an hour says little else, but something: "make that eleven, it is late"."""
+    timed = [c for c in _CLAUSES.split(sentence) if find_times(c, pack)]
+    if len(timed) != 1 or not known.deed_words(timed[0]) - _small_words(languages_of(sentence)[0]):
+        return False
+    few = _FEW_CHARACTERS if known.persons(timed[0]) else _FEWEST_CHARACTERS
+    return _adds_little(known, timed[0], find_times(timed[0], pack), pack, few)
 
 
 @lru_cache(maxsize=32_768)
@@ -217,12 +271,14 @@ def read_reply(text: str, minute: int, language: str) -> Reply:
     """
     known, pack = _known(language)
     sentences = split_sentences(text)
-    refuses = accepts = offers = False
+    refuses = accepts = offers = asks_little = False
     deed = question = ""
     for sentence in sentences:
         quoted = shorten(sentence, MAX_WHAT, "…")
         if sentence.endswith(QUESTIONS):
             question = quoted
+            asks_little = _adds_little(known, sentence, find_times(sentence, pack), pack)
+            refuses = refuses or (not accepts and known.puts_off(sentence))
             continue
         declines = known.declines(sentence)
         if not (refuses or accepts):
@@ -232,7 +288,7 @@ def read_reply(text: str, minute: int, language: str) -> Reply:
             deed = "" if _adds_little(known, sentence, (), pack) else quoted
     ends = any(known.is_called_off(s) and known.moved_to(s, minute) is None for s in sentences)
     joins = "we" in known.persons(sentences[0]) if sentences and not refuses else False
-    return Reply(refuses, ends, joins, accepts and offers, deed, question)
+    return Reply(refuses, ends, joins, accepts and offers, deed, question, asks_little)
 
 
 def _known(code: str) -> tuple[Language, Pack]:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from redis import Redis
 
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.capsule.reading import open_run, open_runs

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 from redis import Redis
 
-from cogitate.hosting.inline import redis_in_memory
 from cogitate.hosting.opening import Exist
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.entry import Entry
 from cogitate.memory.profile import Profile

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.errors import CogitateError
 from cogitate.memory.profile import Profile

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_driver import drive
 from cogitate.scheduler.inspection.audit import audit

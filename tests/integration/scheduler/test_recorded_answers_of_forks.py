@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from redis import Redis
 
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.ops.capsule.writing import write_capsule
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.ops.world_driver import drive

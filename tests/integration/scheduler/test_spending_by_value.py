@@ -7,7 +7,7 @@ from typing import Literal
 
 from redis import Redis
 
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import pytest
 from redis import Redis
 
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import redis_in_memory
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.fake_llm.server import FakeEndpoint

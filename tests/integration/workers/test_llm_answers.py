@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cogitate.scheduler.config.endpoints import usd_micros
+from cogitate.scheduler.config.endpoints import call_cost
 from cogitate.tasks.job import Cost
 from tests.integration.workers.llm_case import BOUND, GOOD, MODEL, Mood, ask, client_of, completion, server_saying
 
@@ -38,7 +38,7 @@ def test_parts_of_a_broken_off_answer_are_not_an_answer(rest: str) -> None:
 
 def test_reasoning_outside_completion_tokens_is_paid_for() -> None:
     with server_saying(200, completion(json.dumps(GOOD))) as url, client_of(url) as client:
-        assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=usd_micros(MODEL, 10, 30))
+        assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=call_cost(MODEL, 10, 30).usd_micros)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pydantic import BaseModel, SecretStr
 from structlog.testing import capture_logs
 
 from cogitate.ops.fake_llm.server import FakeEndpoint
-from cogitate.scheduler.config.endpoints import Endpoint, usd_micros
+from cogitate.scheduler.config.endpoints import Endpoint, call_cost
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
@@ -129,7 +129,7 @@ def test_an_answer_is_validated_and_costs_the_servers_count() -> None:
         stats = endpoint.stats()
     assert isinstance(answer.value, Mood)
     assert answer.failure is None
-    money = usd_micros(MODEL, stats.prompt_tokens, stats.completion_tokens)
+    money = call_cost(MODEL, stats.prompt_tokens, stats.completion_tokens).usd_micros
     assert answer.usage == Cost(calls=1, tokens=stats.prompt_tokens + stats.completion_tokens, usd_micros=money)
 
 

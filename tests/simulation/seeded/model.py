@@ -77,7 +77,7 @@ class SimulatedModel:
         """Return the client of an endpoint: this one."""
         return self
 
-    def context_of(self, model: Any) -> int:
+    def context_of(self, model: str) -> int:
         return 0
 
     def get_ready(self, prompt: Prompt, **options: Any) -> None:

@@ -218,7 +218,7 @@ def cursor_past_what_was_shown() -> Iterator[None]:
     passed = recount._passed
 
     def changed(case: Case, shown: Any) -> Any:
-        return passed(case, everything(recount._told(case).messages))
+        return passed(case, everything(recount._material(case).messages))
 
     with patch.object(recount, "_passed", changed), patch.object(recount.Recount, "prompt_cap", SHORT):
         yield

@@ -137,6 +137,13 @@ def test_thoughts_name_their_agent_and_minds_can_be_read(redis: FakeRedis) -> No
         assert minds.spent == Cost()
 
 
+@pytest.fixture
+def few_to_collect() -> None:
+    """Import Mesa, and let full collections walk only what the test makes: the session has made millions of objects."""
+    import_module("mesa")
+    gc.freeze()
+
+
 def flock() -> Any:
     """Build a model in which agents come, go, and are counted by a set of their own, as in models of populations."""
     import mesa
@@ -160,7 +167,7 @@ def flock() -> Any:
     return Flock()
 
 
-def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis) -> None:
+def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis, few_to_collect: None) -> None:
     model, seen = flock(), list[set[str]]()
     with minds_of(model, sees=lambda agent: "I am here.") as minds:
         first = next(iter(model.agents)).unique_id
@@ -174,7 +181,7 @@ def test_agents_that_come_and_go_join_and_leave(redis: FakeRedis) -> None:
     assert audit(redis, "town") == []
 
 
-def test_an_agent_that_is_removed_is_not_kept_alive(redis: FakeRedis) -> None:
+def test_an_agent_that_is_removed_is_not_kept_alive(redis: FakeRedis, few_to_collect: None) -> None:
     alone, accompanied = flock(), flock()
     for _ in range(7):
         alone.step()

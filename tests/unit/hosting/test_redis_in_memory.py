@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fakeredis import FakeRedisConnection
 
-from cogitate.hosting.inline import PIECE, redis_in_memory
+from cogitate.hosting.redis_in_memory import PIECE, redis_in_memory
 
 
 def test_a_long_command_is_sent_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogitate.ops.formatting.thought_origin import cost_of, is_by_model, lateness_of, origin_of
+from cogitate.ops.report.minds_page import cost_of, is_by_model, lateness_of, origin_of
 from cogitate.scheduler.inspection.job_records import JobRecord, LateAnswer
 from cogitate.scheduler.inspection.minds import Written
 from cogitate.tasks.job import Cost

@@ -149,7 +149,7 @@ def test_a_place_is_found_by_id_name_part_or_ownership(subtests: pytest.Subtests
 
 @pytest.mark.parametrize("said", ["the moon", "Oak Hill", "ib", "the of"])
 def test_a_place_that_is_unknown_or_several_is_refused(said: str) -> None:
-    with pytest.raises(ValueError, match="known are cafe, lib1, room"):
+    with pytest.raises(ValueError, match="known places: cafe, lib1, room"):
         place_meant(said, case_in(CAFE, LIBRARY, ROOM))
     assert place_meant(said, case_in()) is None, "a world without places"
 

@@ -20,17 +20,16 @@ from redis.exceptions import RedisError
 from cogitate.scheduler.config.endpoints import BATCH, FLEX, call_cost
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.batches import REFUSED, Batched, Batches, custom_id
+from cogitate.scheduler.ledger.claims import until_reached
 from cogitate.scheduler.ledger.real_day import Held, RealDay
 from cogitate.tasks.job import Cost
 from cogitate.tasks.registry import kind_of
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.call import BATCHED, Ask, BatchAnswer, Call
-from cogitate.workers.jobs.ledger_retry import until_reached
 from cogitate.workers.llm.batch_files import line_of
 from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
-from cogitate.workers.llm.replies.reply import read_completion
-from cogitate.workers.llm.replies.usage import is_possible
+from cogitate.workers.llm.replies.reply import is_possible, read_completion
 
 #: Seconds that a batch is expected to take where none is known. Vendors promise 24 hours; OpenRouter has seen nine of
 #: ten end within the hour (https://openrouter.ai/blog/announcements/batch-api).

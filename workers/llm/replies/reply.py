@@ -1,4 +1,4 @@
-"""Reads completions in any shape that endpoints use: the answer's text, or its failure.
+"""Reads completions in any shape that endpoints use: the answer's text or its failure, and the usage.
 
 Some gateways send a stream of events although none was requested; `joined` joins its chunks first.
 """
@@ -16,13 +16,12 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from cogitate.memory import typed_json
-from cogitate.scheduler.config.endpoints import Model, call_cost, usd_micros
+from cogitate.scheduler.config.endpoints import Model, call_cost
 from cogitate.tasks.job import Cost
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.replies.error_responses import from_success
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, describe_places
 from cogitate.workers.llm.replies.reading import answer_in
-from cogitate.workers.llm.replies.usage import Usage, read_usage
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 #: Families of encodings that a response may declare; others, such as Punycode, are slow or not text encodings.
@@ -177,6 +176,68 @@ _LONGEST_REASON = 60  # characters
 _TIER = re.compile(r"[a-z_][a-z0-9_]{0,23}", re.ASCII)
 _EVENT = re.compile(rb"^data: ?\{", re.MULTILINE)
 
+_MOST_TOKENS = 100_000_000  # tokens; no model reads or writes more in one call
+_ADDED = 100_000  # the most tokens that a gateway or a template may add to a prompt
+_MOST_WRITTEN = 1_000_000  # tokens; no model writes more in one call
+
+
+class Usage(NamedTuple):
+    """Tokens of one call. Hidden reasoning counts as output."""
+
+    prompt: int
+    output: int
+    cached: int = 0  # prompt tokens read from the provider's cache
+    reasoning: int = 0  # output tokens that are not part of the answer
+
+
+def read_usage(response: Mapping[str, object]) -> Usage | None:
+    """Return the usage in a chat completion, or None if it is missing, negative, NaN, absurd, or has no prompt.
+
+    Some providers exclude reasoning from `completion_tokens`. If the total exceeds prompt and completion, or reasoning
+    alone exceeds the completion, the excess counts as output. Ignores a cached count above the prompt's. DeepSeek
+    reports cached tokens in separate fields, and Anthropic excludes them from the prompt's tokens.
+    """
+    usage = response.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    prompt, output = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    separate = _count(usage, "prompt_cache_hit_tokens") or 0
+    asked, answered = "prompt", "completion"
+    if prompt is None and output is None:  # names of Anthropic and the Responses API, which some gateways pass on
+        prompt, output = _count(usage, "input_tokens"), _count(usage, "output_tokens")
+        asked, answered = "input", "output"
+        if prompt is not None:  # Anthropic excludes tokens read from or written to its cache
+            separate = _count(usage, "cache_read_input_tokens") or 0
+            prompt += separate + (_count(usage, "cache_creation_input_tokens") or 0)
+    total = _count(usage, "total_tokens")
+    if prompt and usage.get(f"{answered}_tokens") is None and total is not None and total > prompt:
+        output = total - prompt
+    if not prompt or output is None:  # no call has an empty prompt; some servers exclude cached tokens
+        return None
+    reasoning = _count(usage, f"{answered}_tokens_details", "reasoning_tokens") or 0
+    if reasoning > output:
+        output += reasoning
+    cached = _count(usage, f"{asked}_tokens_details", "cached_tokens") or separate
+    output = max(output, (total or 0) - prompt)
+    return Usage(prompt, output, cached if cached <= prompt else 0, min(reasoning, output))
+
+
+def is_possible(usage: Usage, sent_bytes: int) -> bool:
+    """Return whether a call that sent this many bytes can have this usage; no token is shorter than a byte."""
+    return usage.prompt <= sent_bytes + _ADDED and usage.output <= _MOST_WRITTEN
+
+
+def _count(usage: Mapping[str, object], *path: str) -> int | None:
+    """Return the count at a path of names; None if there is no plausible one."""
+    value: object = usage
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value <= _MOST_TOKENS and value == int(value) else None  # NaN fails the first comparison
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
@@ -211,8 +272,8 @@ def charge_of(model: Model, prompt: Prompt, reply: Reply, sent: int, max_output_
     if reply.usage is not None:
         used = reply.usage
         cost = call_cost(model, used.prompt, used.output, used.cached, calls=sent, percent=percent)
-        full = usd_micros(model, used.prompt, used.output, used.cached) if percent < 100 else cost.usd_micros
-        return Charge(cost, discount=full - cost.usd_micros)
+        full = call_cost(model, used.prompt, used.output, used.cached) if percent < 100 else cost
+        return Charge(cost, discount=full.usd_micros - cost.usd_micros)
     if reply.unreported == "nothing":
         return Charge(Cost(calls=sent))
     output = max_output_tokens

@@ -100,15 +100,10 @@ class Tokens(NamedTuple):
     plain: int
     others: int
 
-    @property
-    def all(self) -> int:
-        """Return the tokens of both parts."""
-        return self.plain + self.others
-
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: for ordinary writing, at least as many as a common tokenizer counts."""
-    return estimated_parts(text).all
+    return sum(estimated_parts(text))
 
 
 def estimated_parts(text: str) -> Tokens:
@@ -139,7 +134,7 @@ _known_part = lru_cache(maxsize=_MOST_PARTS)(estimated_parts)
 
 def prompt_tokens(prompt: Prompt) -> int:
     """Estimate the tokens of a request: both messages, their wrapping, and the answer's schema."""
-    return prompt_parts(prompt).all
+    return sum(prompt_parts(prompt))
 
 
 def prompt_parts(prompt: Prompt) -> Tokens:

@@ -19,7 +19,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.integration.ops.experiment.experiment_case import COUNCIL, rows_of, started
 from tests.patience import LONGEST
 
-REPLICATES, TICKS, CHANGE = 20, 9, 5
+REPLICATES, TICKS, CHANGE = 12, 9, 5
 EFFECT = 0.25  # by which rain makes a vote for a motion more likely
 
 EXPERIMENT = f"""

@@ -13,7 +13,7 @@ from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.profile import Profile
 from cogitate.ops.flower.worker_demand import WorkerDemand, slots_needed, worker_demand
 from cogitate.scheduler.config.settings import PinnedSettings
-from cogitate.scheduler.latency.prior import ASSUMED
+from cogitate.scheduler.latency.due_ticks import ASSUMED
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.live_flower import flower, get
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cogitate.memory.clock import DAY
-from cogitate.memory.language.times import anchor_days, find_times, parse_clock, with_quoted_days
+from cogitate.memory.language.times import anchor_days, find_times, parse_clock, with_quoted_days, with_today
 
 
 def test_clock_times_are_minutes_after_midnight(subtests: pytest.Subtests) -> None:
@@ -99,7 +99,12 @@ def test_words_for_days_become_their_numbers(subtests: pytest.Subtests) -> None:
         ("Приходи завтра.", "Приходи в день 2.", "Приходи в день 4."),
         ("Приходи послезавтра.", "Приходи в день 3.", "Приходи в день 5."),
         ("Я пел вчера.", "Я пел вчера.", "Я пел в день 2."),
-        ("Today's news, and tomorrow’s.", "Today's news, and tomorrow’s.", "Today's news, and tomorrow’s."),
+        ("Today's news, and tomorrow’s.", "Day 1's news, and day 2’s.", "Day 3's news, and day 4’s."),
+        (
+            "Tonight's play, a tomorrow-person's.",
+            "Tonight's play, a tomorrow-person's.",
+            "Tonight's play, a tomorrow-person's.",
+        ),
         ("Not today, tomorrow.", "Not on day 1, on day 2.", "Not on day 3, on day 4."),
     ]
     for said, first_day, third_day in cases:
@@ -171,3 +176,17 @@ def test_an_hour_in_portuguese_has_its_mark() -> None:
 )
 def test_a_day_in_a_quotation_is_read_by_the_day_on_which_it_was_said(text: str, read: str) -> None:
     assert with_quoted_days(text, 2 * DAY + 600) == read
+
+
+def test_days_by_their_number_are_told_on_that_day_by_the_word_for_it(subtests: pytest.Subtests) -> None:
+    cases: list[tuple[str, str]] = [
+        ("The inspector comes on day 3 at 9.", "The inspector comes today at 9."),
+        ("On the morning of day 3, the bell rings.", "This morning, the bell rings."),
+        ("I need it by day 3, not on day 30.", "I need it by today, not on day 30."),
+        ("Il caldaista viene la mattina del giorno 3 alle nove.", "Il caldaista viene stamattina alle nove."),
+        ("Wir fahren von Tag 3 an nach Kiel.", "Wir fahren von heute an nach Kiel."),
+        ("第3天上午九点检查，第13天不来。", "今天上午九点检查，第13天不来。"),
+    ]
+    for noted, told in cases:
+        with subtests.test(noted=noted):
+            assert with_today(noted, 2 * DAY + 360) == told

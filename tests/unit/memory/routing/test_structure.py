@@ -8,8 +8,9 @@ import pytest
 
 from cogitate.memory.entry import Entry
 from cogitate.memory.errors import InputError
-from cogitate.memory.routing.routing import Event, Routing, route, stage_of
+from cogitate.memory.routing.routing import Event, Routing, route
 from cogitate.memory.routing.statement_parts import Parts, parts_of
+from cogitate.tasks.recall import stage_of
 
 FLOOR = "I believe we should maximize the floor because it protects vulnerable members."
 

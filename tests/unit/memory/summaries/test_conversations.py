@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue
+from cogitate.memory.entry import MAX_TEXT, Entry, is_dialogue, resolve_name
 from cogitate.memory.language.languages import languages_of
 from cogitate.memory.language.packs import pack_of
 from cogitate.memory.language.talk import Utterance
@@ -22,7 +22,6 @@ from cogitate.memory.summaries.conversations import (
     first_person,
     is_header,
     parse_line,
-    resolve_name,
     summarise_entries,
 )
 from tests.unit.tasks.kind_cases import ISABELLA, KLAUS, MARIA, WORLD, message, observation, stream_of

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from cogitate.scheduler.inspection.catching_up import late_by_host
-from cogitate.scheduler.inspection.overview import run_overview
+from cogitate.scheduler.inspection.overview import late_by_host, run_overview
 from cogitate.scheduler.inspection.recent import newest_lines
 from cogitate.scheduler.latency.latencies import LatencyPrior
 from cogitate.scheduler.ledger.run_store import RunStore

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.latency.due_ticks import ASSUMED, prior_of
 from cogitate.scheduler.latency.latencies import Latencies
-from cogitate.scheduler.latency.prior import ASSUMED, prior_of
 from cogitate.scheduler.ledger.answer_times import Timed
 from cogitate.tasks.job import JobKey
 

@@ -48,8 +48,14 @@ def test_a_promise_for_a_later_day_waits_and_one_with_a_term_does_not() -> None:
 
 def test_an_appointment_that_is_over_is_not_taken_up_again() -> None:
     meeting = noted("There is a meeting on day 2 at 6 PM.")
-    assert (DAY + 1_080, "There is a meeting on day 2 at 6 PM") in planned(DAY + 360, meeting)
-    left = {"unfinished": [{"description": "There is a meeting on day 2 at 6 PM"}, {"description": "Mend the gate"}]}
+    assert (DAY + 1_080, "There is a meeting today at 6 PM") in planned(DAY + 360, meeting)
+    left = {
+        "unfinished": [
+            {"description": "There is a meeting today at 6 PM"},
+            {"description": "Attend the vote on day 2 at 6 PM"},
+            {"description": "Mend the gate"},
+        ]
+    }
     again = [text for _, text in planned(2 * DAY + 360, meeting, params=left) if "again" in text]
     assert again == ["Take up again: Mend the gate"]
 

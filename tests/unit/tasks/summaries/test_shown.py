@@ -250,7 +250,7 @@ def test_a_template_that_shows_less_passes_less(tmp_path: Path) -> None:
     )
     assert own("{{ lines[1].text }} {{ lines[0].text }} {{ lines[3].text }}").prompt(case).shown == (1, 2)
     for user in ("{{ name }}", "{{ lines[0].text[:4] }}", "{{ lines[1].text }}"):
-        with pytest.raises(TemplateError, match="shows no memory in full"):
+        with pytest.raises(TemplateError, match="shows in full none of the memories"):
             own(user).prompt(case)
 
 

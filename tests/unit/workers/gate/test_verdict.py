@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.ops.fake_llm.request_limit import RequestLimit, too_many
+from cogitate.ops.fake_llm.server import RequestLimit, too_many
 from cogitate.workers.gate.endpoint_reports import WHAT_TO_CHECK, verdict_of
 from cogitate.workers.llm.replies.failures import FAILURE_KINDS, Failure, FailureKind
 

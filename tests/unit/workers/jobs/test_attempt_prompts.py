@@ -354,7 +354,7 @@ def test_estimates_learn_from_prompts_whose_tokens_were_told(user: str, reported
     assert outcome.result.unreported is not bool(reported)
     assert outcome.result.prompt == "7"
     estimate = prompt_parts(trying.calls.prompts[0])
-    assert outcome.result.count == (PromptCount(estimate.all, 90, estimate.others) if counted else None)
+    assert outcome.result.count == (PromptCount(sum(estimate), 90, estimate.others) if counted else None)
 
 
 def test_another_dialect_is_tried_at_once() -> None:

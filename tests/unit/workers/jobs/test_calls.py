@@ -59,7 +59,7 @@ class Models:
         self.endpoint = endpoint
         return self
 
-    def context_of(self, model: Model) -> int:
+    def context_of(self, model: str) -> int:
         return self.context
 
     def get_ready(self, prompt: Prompt, *, model: Model) -> None:

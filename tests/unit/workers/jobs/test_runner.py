@@ -17,13 +17,12 @@ from structlog.testing import capture_logs
 from cogitate.memory.profile import Profile
 from cogitate.ops.flower.patches import with_true_state
 from cogitate.scheduler.config.settings import Settings
-from cogitate.scheduler.ledger.claims import Claim, Result, Tried, endpoint_hints, trial_hints
+from cogitate.scheduler.ledger.claims import BACKOFF, Claim, Result, Tried, endpoint_hints, trial_hints
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.workers.jobs import runner as module
 from cogitate.workers.jobs.attempt import AttemptOutcome
 from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment
-from cogitate.workers.jobs.ledger_retry import BACKOFF
 from cogitate.workers.jobs.runner import Outcome, Runner
 
 JOB = Job(run="town", key=JobKey(3, "plan", "agent:a", 0, 0), minute=3, due=9, reads=(), model="default")

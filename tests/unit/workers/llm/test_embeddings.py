@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cogitate.memory.retrieval.vectors import cosine, packed
-from cogitate.ops.fake_llm.embeddings import MOST_TEXTS, vector_of
+from cogitate.ops.fake_llm.completions import MOST_TEXTS, vector_of
 from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.workers.llm.embeddings import Embedded, EmbeddingClient, _read

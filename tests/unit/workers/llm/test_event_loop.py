@@ -105,7 +105,7 @@ def test_a_wait_that_is_interrupted_cancels_its_call(monkeypatch: pytest.MonkeyP
         assert begun.wait(LONGEST)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(event_loop._Submitted, "wait", interrupted)
+    monkeypatch.setattr(event_loop._Submitted, "result", interrupted)
     loop = EventLoopThread()
     with pytest.raises(KeyboardInterrupt):
         loop.run(waits())

@@ -225,13 +225,13 @@ def test_usage_that_an_error_reports_is_charged(client: ModelClient, stand_in: S
 
 
 def test_a_context_length_is_learned_from_an_overflow_alone(client: ModelClient, stand_in: StandIn) -> None:
-    assert client.context_of(MODEL) == 0
+    assert client.context_of(MODEL.model) == 0
     stand_in.answers = [(400, error("no"), {})]
     ask(client)
-    assert client.context_of(MODEL) == 0
+    assert client.context_of(MODEL.model) == 0
     stand_in.answers = [(400, error("maximum context length is 200 tokens", code="context_length_exceeded"), {})]
     ask(client)
-    assert client.context_of(MODEL) == 200
+    assert client.context_of(MODEL.model) == 200
 
 
 # -- what is learned ---------------------------------------------------------------------------------

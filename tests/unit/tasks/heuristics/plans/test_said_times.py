@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from cogitate.memory.clock import DAY, Clock
 from cogitate.memory.entry import Entry
@@ -102,6 +103,30 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
             "11:00 Ada: Let's meet at the gate today at 9:00 – Make that 11:00 at the gate",
         ),
         (
+            "So, nets tomorrow at 9:00 on the quay.",
+            "Make that 11:00, the tide is late.",
+            "11:00 So, nets today at 9:00 on the quay – Bo: Make that 11:00, the tide is late",
+            "11:00 Ada: So, nets today at 9:00 on the quay – Make that 11:00, the tide is late",
+        ),
+        (
+            "明天晚上七点在仓库开会。",
+            "改到八点吧，我要先吃饭。",
+            "20:00 今天晚上七点在仓库开会——Bo：改到八点吧，我要先吃饭",
+            "20:00 Ada：今天晚上七点在仓库开会——改到八点吧，我要先吃饭",
+        ),
+        (
+            "Packst du morgen um vier mit mir den Wagen?",
+            "Um vier sitz ich auf der Presse. Um sieben?",
+            "19:00 Packst du heute um vier mit mir den Wagen? – Bo: Um vier sitz ich auf der Presse. Um sieben?",
+            "19:00 Ada: Packst du heute um vier mit mir den Wagen? – Um vier sitz ich auf der Presse. Um sieben?",
+        ),
+        (
+            "Mañana a las ocho riego yo los tomates, y tú a las diez llevas las cajas.",
+            "Hecho.",
+            "08:00 Hoy a las ocho riego yo los tomates",
+            "10:00 Ada: y tú a las diez llevas las cajas",
+        ),
+        (
             "Shall we go fishing tomorrow at 7?",
             "With whom?",
             "07:00 Shall we go fishing today at 7? (Bo)",
@@ -126,6 +151,10 @@ def test_what_is_said_for_a_time_is_told_with_its_exchange(first: str, second: s
         ("Morgen um 9 Uhr fahren wir zusammen zum See.", "Leider kann ich nicht."),
         ("明日の十時に掃除を手伝ってくれる？", "ちょっと考えさせて。"),
         ("明天晚上七点一起吃饭好吗？", "不行，我来不了。"),
+        ("Can you look at the pump with me tomorrow at 9?", "Could we do it another day? I'm buried in invoices."),
+        ("Hilfst du mir morgen um zehn?", "Morgen wird das nichts, ich hab Spätschicht."),
+        ("Marco leaves tomorrow at six, poor man.", "He never liked the early ferry."),
+        ("Tomorrow's bread is ready.", "On Friday at 9 we bake again."),
         ("Mañana llueve.", "Gracias."),
         ("I got up at 5 today.", "The baker opened at 6 yesterday."),
     ],
@@ -135,7 +164,60 @@ def test_what_is_refused_past_or_about_nobody_is_not_planned(asks: str, answers:
         assert _items(owner, ("a", asks), ("b", answers)) == []
 
 
-@pytest.mark.parametrize("alone", ["I'll be at the dentist tomorrow at 4.", "Ich bin morgen um 16 Uhr beim Zahnarzt."])
+@pytest.mark.parametrize(
+    ("lines", "hers"),
+    [
+        (
+            (("b", "The leg will have to come off."), ("a", "When?"), ("b", "At seven tomorrow.")),
+            "07:00 Bo: The leg will have to come off – When? – Bo: At seven today",
+        ),
+        (
+            (("a", "Help me lift the cover?"), ("b", "No. The boom."), ("a", "Tomorrow at 08:00?"), ("b", "Fine.")),
+            "08:00 Help me lift the cover? Today at 08:00? (Bo)",
+        ),
+        (
+            (("b", "あしたの朝、足場を外しに来る。八時でいいかい。"), ("a", "八時ね。")),
+            "08:00 Bo：今日の朝、足場を外しに来る。八時でいいかい",
+        ),
+        (
+            (("b", "それと、あした18番の鍵に油をさしてちょうだい。"), ("a", "私があしたやるよ。")),
+            "Bo：それと、今日18番の鍵に油をさしてちょうだい——私が今日やるよ",
+        ),
+    ],
+)
+def test_a_sentence_that_says_little_is_told_with_what_it_is_about(
+    lines: tuple[tuple[str, str], ...], hers: str
+) -> None:
+    assert _items("a", *lines) == [hers]
+
+
+def test_an_answer_is_for_the_one_who_asked_and_an_order_for_the_one_it_names() -> None:
+    answer = (("b", "Not even to my aunt's?"), ("a", "Tomorrow at nine, and you're back by noon."))
+    assert _items("b", *answer, people="abc")
+    assert not _items("c", *answer, people="abc")
+    order = ("a", "Then Bo writes it, and I have it from you tomorrow by noon.")
+    assert _items("b", order, people="abc")
+    assert not _items("c", order, people="abc")
+
+
+def test_who_says_later_that_an_hour_does_not_suit_ends_what_was_said_for_it() -> None:
+    asked = _talk(("a", "你明早七点来弄吧。"), ("b", "好，七点。"))
+    ended = _talk(("b", "孩子发烧了，明早七点我到不了。"), ("a", "那你八点到就行。"), at=EVENING + 120)
+    later = [replace(entry, number=number) for number, entry in enumerate([*asked, *ended], 1)]
+    assert [item.minute % DAY for item in _found("b", asked).timed] == [7 * 60]
+    assert [item.minute % DAY for item in _found("b", later).timed] == [8 * 60]
+
+
+@pytest.mark.parametrize(
+    "alone",
+    [
+        "I'll be at the dentist tomorrow at 4.",
+        "Ich bin morgen um 16 Uhr beim Zahnarzt.",
+        "Mañana a las cuatro estaré en el dentista.",
+        "Amanhã às quatro vou ao dentista.",
+        "Domani alle quattro porto il violino dal liutaio.",
+    ],
+)
 def test_what_another_does_alone_is_in_its_own_plan(alone: str) -> None:
     assert len(_items("a", ("a", alone))) == 1
     assert _items("b", ("a", alone)) == []
@@ -196,7 +278,7 @@ def test_an_hour_without_a_day_is_of_the_day_of_the_talk_unless_the_talk_names_a
     morning, start = 5 * 60, 6 * 60
     lines = (("a", "Hoy limpio el almacén."), ("b", "Vale. Me paso a las once y te ayudo."))
     (item,) = _found("b", _talk(*lines, at=morning), start).timed
-    assert (item.minute, item.what) == (11 * 60, "Me paso a las once y te ayudo (Ada)")
+    assert (item.minute, item.what) == (11 * 60, "Ada: Hoy limpio el almacén – Me paso a las once y te ayudo")
     asked = (("a", "Could you bring the balloons tomorrow?"), ("b", "Sure, I'll be there at 4 pm."))
     assert not _found("b", _talk(*asked, at=morning), start).timed
     assert len(_found("b", _talk(*asked, at=morning)).timed) == 1

@@ -18,18 +18,17 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.summary import summarise_run
+from cogitate.scheduler.ledger import claims
 from cogitate.scheduler.ledger.batches import Batch, Batched, Batches
-from cogitate.scheduler.ledger.claims import Claim, Claims
+from cogitate.scheduler.ledger.claims import BACKOFF, Claim, Claims
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.keys import DELETED_BATCHES, incarnation_key
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import RunStore
-from cogitate.workers.jobs import ledger_retry
 from cogitate.workers.jobs.batches import desk
 from cogitate.workers.jobs.batches.desk import BatchDesk
 from cogitate.workers.jobs.batches.parking import expected_of
 from cogitate.workers.jobs.call import BatchAnswer
-from cogitate.workers.jobs.ledger_retry import BACKOFF
 from cogitate.workers.llm.batch_files import BatchFiles, BatchStatus, BatchUnknown
 from tests.unit.workers.jobs.batches.batch_case import OWNERS, RUN, TICKS, Lived, live, spent
 
@@ -81,7 +80,7 @@ def test_a_request_whose_handing_over_is_in_doubt_is_not_asked_singly(lost: int,
 
     with (
         patch.object(Batches, "park", lose_replies),
-        patch.object(ledger_retry, "BACKOFF", (0.0,) * len(BACKOFF)),
+        patch.object(claims, "BACKOFF", (0.0,) * len(BACKOFF)),
     ):
         lived = live()
     assert lived.served.requests == 0

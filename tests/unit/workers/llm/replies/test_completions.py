@@ -16,8 +16,7 @@ from cogitate.workers.llm.replies.failures import (
     Failure,
     ModelAnswer,
 )
-from cogitate.workers.llm.replies.reply import Reply, charge_of, read_completion, validated
-from cogitate.workers.llm.replies.usage import Usage
+from cogitate.workers.llm.replies.reply import Reply, Usage, charge_of, read_completion, validated
 from cogitate.workers.llm.requests.tokens import estimate_tokens, prompt_tokens
 
 

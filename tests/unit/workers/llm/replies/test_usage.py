@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cogitate.workers.llm.replies.usage import Usage, read_usage
+from cogitate.workers.llm.replies.reply import Usage, read_usage
 
 
 def told(prompt: object = 100, output: object = 20, **more: Any) -> Usage | None:

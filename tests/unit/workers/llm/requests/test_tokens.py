@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from cogitate.scheduler.config.endpoints import Model, call_cost, upper_bound, usd_micros
+from cogitate.scheduler.config.endpoints import Model, call_cost, upper_bound
 from cogitate.tasks.job import Correction, Cost
 from cogitate.tasks.kind import Case, Kind, Prompt
 from cogitate.workers.llm.requests import tokens
@@ -250,9 +250,9 @@ def test_a_prompt_costs_its_two_messages_their_wrapping_and_the_schema() -> None
 
 def test_prices_round_up_and_bounds_add_both_caps() -> None:
     model = Model(name="m", model="m", input_price=150_000, cached_input_price=15_000, output_price=600_000)
-    assert usd_micros(model, 1, 0) == 1
-    assert usd_micros(model, 1_000_000, 1_000_000) == 750_000
-    assert usd_micros(model, 1_000_000, 1_000_000, cached=500_000) == 682_500
+    assert call_cost(model, 1, 0).usd_micros == 1
+    assert call_cost(model, 1_000_000, 1_000_000).usd_micros == 750_000
+    assert call_cost(model, 1_000_000, 1_000_000, cached=500_000).usd_micros == 682_500
     assert upper_bound(model, 2_000, 500) == Cost(calls=1, tokens=2_500, usd_micros=600)
     assert call_cost(model, 10, 0, calls=2) == Cost(calls=2, tokens=10, usd_micros=2)
     dear = Model(name="m", model="m", input_price=100_000, cached_input_price=200_000)

@@ -8,8 +8,7 @@ import pytest
 from fakeredis.commands_mixins import scripting_mixin
 from redis import Redis, ResponseError
 
-from cogitate.hosting.compiled_scripts import CompilingOnce
-from cogitate.hosting.inline import redis_in_memory
+from cogitate.hosting.redis_in_memory import CompilingOnce, redis_in_memory
 
 
 @pytest.fixture
