@@ -1,9 +1,9 @@
 """Measure one `advance` with 100 ends and 100 new jobs, compared with a bare pipeline of the same writes.
 
-A tick's script checks who holds the run, reads what the next boundary needs and writes everything in one step. MONITOR
-records its writes, and the bench sends them again to another database of the same server, as one transaction of a
-pipeline that checks and reads nothing. That database also has the writes of all earlier ticks. The two take turns, tick
-by tick, and MONITOR slows both.
+A tick's script checks the run's lease, reads what the next boundary needs and writes everything in one step. MONITOR
+records its writes, and the bench repeats them on another database of the same server, as one transaction of a pipeline
+that checks and reads nothing. That database also has the writes of all earlier ticks. The two take turns, tick by tick,
+and MONITOR slows both.
 """
 
 from __future__ import annotations

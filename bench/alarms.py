@@ -1,9 +1,9 @@
-"""A healthy day watched as an operator sees it: every card of Flower's first page that is not well, when and why.
+"""False alarms on a healthy day: every card of Flower's first page that turns yellow or red, when and why.
 
     python -m bench alarms --agents 25 --rate 10
 
-`cogitate run` is the host of a town, with its own workers and a stand-in for a model of ordinary latency, of whose
-calls one in a hundred fails. Nothing is wrong, so every red card is a false alarm.
+`cogitate run` hosts a town, with its own workers and a stand-in for a model of ordinary latency; one in a hundred of
+its calls fails. Nothing is wrong, so every red card is a false alarm.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 
 RUN = "healthy"
 DAY = 1_440  # game minutes
-LOOK_EVERY = 1.0  # seconds: for as long a page's reading is shared
+LOOK_EVERY = 1.0  # seconds, for which viewers share a page's reading
 FAULTS = {"503": 0.005, "not_json": 0.005}  # shares of the calls
 GRADES = {"bad": "red", "warn": "yellow"}
 
@@ -37,7 +37,7 @@ class Alarm(msgspec.Struct):
 
     card: str
     colour: str
-    clock: str  # game time at its begin
+    clock: str  # game time at its start
     value: str
     why: list[str]
     begin: float  # seconds since the first reading
@@ -69,7 +69,7 @@ class Watch:
                 self._open[name].end, self._open[name].looks = at, self._open[name].looks + 1
 
     def told(self) -> str:
-        """Return the alarms in words, and how many readings each colour was seen in."""
+        """Return the alarms in words, and the number of readings with each colour."""
         lines = []
         for one in self.alarms:
             when = f"{one.begin:.0f} to {one.end:.0f} s, {one.clock}"

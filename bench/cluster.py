@@ -1,8 +1,8 @@
 """Measure a tick on a cluster of three primaries with replicas beside one on a single server, both on loopback.
 
-Two hosts of the same crowd take turns, tick by tick, so that a busy machine slows both. Each tick has observations, and
-some make jobs due, which the hosts compute, since there is no worker. The single server is the same program by
-itself. No server writes to a disk.
+Two hosts of the same crowd take turns, tick by tick, so that a busy machine slows both. Each tick has observations.
+Some ticks make jobs due, which the hosts compute themselves, since there is no worker. The single server runs the same
+program. No server writes to a disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DEEDS = ("sweeps the yard", "reads a letter", "waters the beans", "mends a fenc
 
 
 def table(ticks: int = 1_000) -> Table:
-    """Return the milliseconds of a tick on either, by the clock, and those of CPU."""
+    """Return the milliseconds of a tick on either, by the clock and of CPU."""
     with ExitStack() as resources:
         folder = Path(resources.enter_context(TemporaryDirectory()))
         single = Node(folder / "single", cluster=False)

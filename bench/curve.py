@@ -1,10 +1,10 @@
 """`python -m bench curve`: quality against the share of calls, with spending as requests come and by value.
 
-A call is answered by what a model said when the recording was made; without one, the heuristic answers. Five measures,
-of which four compare with something that the model did not write:
+A recorded answer of a model answers each call; without a call, the heuristic answers. Of the five measures, four
+compare with something that the model did not write:
 
 * importance: 1 minus the mean error of ratings, in the nine points of the scale. The recorded ratings are the truth, so
-  with all calls it is 1 by definition. What no call rates, the learner predicts from what calls have rated.
+  with all calls it is 1 by definition. The learner predicts the other ratings from those of calls.
 * facts of summaries: of the words of answers to questions on a session, the share that its summary holds. Without a
   call the heuristic summarises in as many words as the recorded summary has.
 * events of summaries: the same with the words of the events of a session (`event_summary`), from which its lines were
@@ -15,10 +15,10 @@ of which four compare with something that the model did not write:
   which it rests, summed over all reflections.
 
 Each recording is one day; a conversation's sessions are an hour apart, in their order. The day's limit is a share of
-the calls that were recorded, and only admission and the evening's repairs decide which are made
-(`bench.recorded_admission`). Ties between values are drawn: of summaries and reflections, which are few, the figures by
-value are means over ten draws. For these the tables also state how much the figure by value would differ from the fair
-one by chance: the standard error if the gains of a measure's calls were dealt anew among them.
+the recorded calls, and only admission and the evening's repairs decide which are made (`bench.recorded_admission`). A
+draw breaks ties between values: for summaries and reflections, which are few, the figures by value are means over ten
+draws. For these the tables also state by how much chance would make the figure by value differ from the fair one: the
+standard error if the gains of a measure's calls were shuffled among them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from cogitate.tasks.heuristics.insight import find_insight
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.workers.llm.requests.tokens import estimate_tokens
 
-DRAWS = 10  # of ties between values, where a day has so few calls that its figure depends on them
+DRAWS = 10  # of ties between values, for days with so few calls that the figure depends on ties
 SHARES = (0.1, 0.2, 0.4, 0.6, 0.8)
 DEPTH = 10
 TITLE = "Quality for calls: "
@@ -299,7 +299,7 @@ def point(found: Sequence[Day], share: float, *, by_value: bool) -> Point:
 
 
 def error_by_chance(found: Sequence[Day], share: float) -> float | None:
-    """Return the standard error of the quality by value less the fair one, if chance deals gains to a measure's calls.
+    """Return the standard error of the quality by value minus the fair one, if a measure's gains are shuffled.
 
     None for a measure whose gains do not add up.
     """

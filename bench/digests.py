@@ -47,8 +47,8 @@ def digest_of(cogitate: Path, folder: Path) -> str:
 def installed(python: str, folder: Path) -> Path:
     """Install the package, pinned, in a new environment of this Python in `folder`; return its `cogitate`.
 
-    With `uv` beside this Python, as in continuous integration, that takes a tenth of pip's CPU. Where uv does not find
-    what pip does, pip installs it.
+    With `uv` beside this Python, as in continuous integration, that takes a tenth of pip's CPU. If uv does not find a
+    package, pip installs all.
 
     Raises:
         subprocess.CalledProcessError: if the installation fails.

@@ -21,7 +21,7 @@ from cogitate.scheduler.journal.run_totals import spending
 from cogitate.simulation.town.town import Town
 
 NOON, HOUR, DAY = 720, 60, 1_440  # ticks of a minute
-ACT_INTERVAL = 20  # ticks, where calls are counted: so that an hour has several of each agent
+ACT_INTERVAL = 20  # ticks, in the runs that count calls, so that each agent makes several in an hour
 COLUMNS = ("seconds", "of the source's time", "CPU seconds of the host", "calls", "same digest")
 
 
@@ -32,7 +32,7 @@ class Lived(NamedTuple):
     cpu: float  # seconds of this process, which no other program's load changes much
     calls: int
     digest: str
-    jobs_of_hour: int  # that were to ask a model in the hour after noon
+    jobs_of_hour: int  # jobs for a model in the hour after noon
     calls_of_hour: int
 
 
@@ -92,7 +92,7 @@ def tables(
 
 
 def changed(agents: int, latency: float, owners: int = 5) -> Table:
-    """Return the calls of forks in which one of several agents has seen something else."""
+    """Return the calls of forks in which one of several agents has a different observation."""
     rows, given = [], {"act_interval": ACT_INTERVAL}
     with TemporaryDirectory(prefix="cogitate-") as folder, FakeEndpoint(latency=latency) as endpoint:
         source = live(Path(folder), endpoint, "source", NOON + HOUR, Town(agents), given)

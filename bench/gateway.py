@@ -1,8 +1,8 @@
 """`python -m bench gateway`: the cost of a tick through the gateway and through a pipe, compared with the plain loop.
 
 The same town's observations are posted over HTTP, written to a pipe and passed to a loop in Python, each with its own
-server and one worker. A tick lasts from its turn until the next one may begin: the time its host waits. No run waits
-for results, so the figures measure the interface and not the worker.
+server and one worker. A tick's time is the time that its host waits, from its turn until the next tick may begin. No
+run waits for results, so the figures measure the interface and not the worker.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which of a recorded day's calls admission makes within a limit, in order of arrival or by value.
 
-As in a run, what is left of the limit at 20:00 repairs what heuristics wrote, the oldest first.
+As in a run, the rest of the limit at 20:00 pays for repairs of heuristics' results, the oldest first.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Call(NamedTuple):
 
     owner: str
     minute: int  # game time
-    happened: int  # importance of what the owner has perceived since its last call
-    change: int  # thousandths, of the heuristic by the model: known once the call is made
-    tokens: int  # of what is read and answered
-    repairs: bool = False  # whether what the heuristic wrote instead is repaired in the evening
+    happened: int  # total importance of the owner's observations since its last call
+    change: int  # thousandths by which the model's result differs from the heuristic's: known after the call
+    tokens: int  # of prompt and answer
+    repairs: bool = False  # whether the evening repairs the heuristic's result
 
 
 def made(calls: Sequence[Call], limit: int, *, by_value: bool, draw: int = 0) -> list[bool]:
     """Return which calls admission and the evening's repairs make within a day's limit.
 
     Args:
-        draw: ties between values, and the calls that check them, are drawn anew for each.
+        draw: the number of the draw, each with other ties between values and other calls that check them.
     """
     values, view = CallValues(), BudgetView(LimitTable({"day.run.calls": limit}), retry_share=0.0, guarantees={})
     owners, served, admitted = len({call.owner for call in calls}), dict[str, int](), set[int]()

@@ -1,4 +1,4 @@
-"""A soak test: a town lives for days under faults; nothing may be lost, doubled or overspent, and memory must not grow.
+"""A soak test: a town runs for days under faults; nothing may be lost, doubled or overspent, and memory must not grow.
 
     python -m bench soak --agents 200 --days 7
 
@@ -6,7 +6,7 @@
 is kept for one day and exported. At the end the run is audited and replayed, from its checkpoint and from its first
 tick, and the memory of host and server on the last day is compared with that of the third. By then archives are full,
 and agents have all the memories, plans and reflections that they may keep; otherwise normal growth would hide leaks.
-The size of a day's journal depends on what the town observed, so that count is shown beside the peaks. Linux only:
+The size of a day's journal depends on the town's observations, so their count is shown beside the peaks. Linux only:
 peaks are read from `/proc`.
 """
 
@@ -154,9 +154,9 @@ DAY = 1440  # ticks
 COMPARED = 3  # the day, counted from 1, with whose peaks the last day's are compared
 MOST_GROWTH = 1.05
 LOOK_EVERY = 0.2  # seconds
-#: What an agent may keep: little enough that all of it is full by day 3, so that a leak soon shows. With the defaults,
-#: archives are full on day 4, the seven plans on day 7, and the 50 reflections after weeks; and it takes some three
-#: weeks until important memories fill all of an agent's room, so that routine is archived immediately.
+#: An agent's limits, low enough that all are reached by day 3, so that a leak soon shows. With the defaults, archives
+#: are full on day 4, the seven plans on day 7, and the 50 reflections after weeks; and it takes some three weeks until
+#: important memories fill all of an agent's room, so that routine is archived immediately.
 #: With twenty attempts per job, no fault makes a job dead.
 SETTINGS = {
     "COGITATE_JOURNAL_KEEP": "1",

@@ -59,7 +59,7 @@ class Table:
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """Return the value below which a share of these lies; 1: the highest."""
+    """Return the value below which a share of the values lies; for a share of 1 the highest value."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -75,5 +75,5 @@ def print_tables(tables: Iterable[Table | str], json: Path | None) -> None:
 
 
 def read_tables(json: Path) -> list[Table]:
-    """Return the tables that `print_tables` has written."""
+    """Return the tables in a file that `print_tables` wrote."""
     return typed_json.decode(json.read_bytes(), list[Table])

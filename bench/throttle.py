@@ -1,6 +1,6 @@
 """Measure the quality lost by throttling reflection: a recorded day at ever lower cadences.
 
-Agents live the recorded day and reflect when enough has happened, as the recorded ones did, at a pinned share of that
+Agents live the recorded day and reflect by accumulated importance, as the recorded ones did, at a fixed share of that
 cadence. The model behind HTTP is a stand-in: its words are meaningless, but its prompts show real memories.
 
 Evidence recall is the share of the memories behind the recorded agents' insights (distinct texts per agent) that a

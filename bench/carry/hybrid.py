@@ -1,8 +1,8 @@
-"""`python -m bench hybrid`: search by words and vectors, by ways to combine them, on both halves of each domain.
+"""`python -m bench hybrid`: search by words and vectors, combined in several ways, on both halves of each domain.
 
 A half is every second conversation, meeting, episode or agent by name; of chats and catch-ups, the development or the
-held-out ones; of town and story, one seed. Vectors are those of the extra `local-embeddings`, of the query without the
-names of those whom the memories involve. The share of the evidence among the first ten results counts.
+held-out ones; of town and story, one seed. The extra `local-embeddings` computes the vectors; that of a query leaves
+out the names of the memories' subjects. The measure is the share of the evidence among the first ten results.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Searched(NamedTuple):
 
 
 def as_words(one: Searched) -> list[float]:
-    """Add to the relevance of words how far a similarity stands out, so that neighbours and scenes count it too."""
+    """Add the standardised similarity to the relevance of words, so that neighbours and scenes count it too."""
     candidates = _Likened(one.candidates.entries, one.candidates.query, DEFAULT.matching)
     candidates.near = one.near
     return _scores(candidates)
@@ -73,7 +73,7 @@ WAYS: Mapping[str, Callable[[Searched], list[float]]] = {
 
 
 class _Likened(Candidates):
-    """Candidates whose relevance is that of words plus that of vectors, the best of each 1."""
+    """Candidates whose relevance is the sum of those of words and of vectors, each scaled to a best of 1."""
 
     near: Sequence[float] = ()
 
@@ -118,7 +118,7 @@ def _insights(run: Run) -> list[Asked]:
 
 
 def tables(data: Path) -> Iterator[Table]:
-    """Yield a table for each half: recall by way, and what each way gains on words."""
+    """Yield a table for each half: the recall of each way, and its gain over words alone."""
     vectors: dict[str, bytes | None] = {}
     found = {name: [recalls(memories, vectors) for memories in both] for name, both in halves(data)}
     for at, half in enumerate(HALVES):
@@ -194,7 +194,7 @@ def _ranks(scores: Sequence[float]) -> list[int]:
 
 
 def standardised(values: Sequence[float]) -> list[float]:
-    """Return how many standard deviations each value is above the mean; 0 where all are equal."""
+    """Return each value's distance from the mean in standard deviations; 0 if all are equal."""
     middle = mean(values)
     deviation = math.sqrt(mean((value - middle) ** 2 for value in values))
     return [(value - middle) / deviation if deviation else 0.0 for value in values]

@@ -1,6 +1,6 @@
-"""Questions with known answers: what a memory is asked, and which of its entries contain the answer.
+"""Questions to a memory with known answers: their texts, and the entries that contain the answers.
 
-Of recorded talk of many: meetings with questions (QMSum's), and games with summaries of their pieces (CRD3's).
+Recorded talk of many speakers gives meetings with questions (QMSum), and games with summaries of their pieces (CRD3).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Asked:
         return self.entries[-1].minute
 
 
-_FEWEST = 5  # words of a sentence that is asked
+_FEWEST = 5  # words of a sentence that serves as a question
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -54,7 +54,7 @@ def _meeting(name: str, turns: list[dict[str, str]], qs: list[dict[str, Any]]) -
 
 
 def games(data: Path) -> list[Asked]:
-    """Return all recorded games as one memory. Each sentence of a summary asks for the lines of its piece."""
+    """Return all recorded games as one memory; each sentence of a summary is a question for the lines of its piece."""
     return _games(sorted(recorded(data / "crd3"), key=_episode))
 
 

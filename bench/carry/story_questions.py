@@ -1,7 +1,7 @@
 """Questions about the memories of the story's people: votes, statements, decisions, promises, quests and letters.
 
-Each person perceives what the story sends it under the rules of a run. The answers come from the data that generates
-the story's days. The questions were worded once, before any figure was known.
+Each person perceives the story by the rules of a run. The answers come from the data that generates the story's days.
+The questions were worded once, before any figure was known.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class _Watched(Town):
         return tuple(self._state.talks.values())
 
     def event(self, meeting: str) -> str:
-        """Return the event that people were invited to, or "" if it is long over."""
+        """Return the event that people were invited to; "" if it is long over."""
         found = self._state.appointments.get(meeting)
         return found.what if found is not None else ""
 

@@ -14,7 +14,7 @@ def ticks(
     memories: Annotated[Sequence[int], "memories that a heuristic reads"] = (36, 200),
     one_tick: Annotated[Sequence[int], "agents due in one tick, with memories and workers"] = (10_000,),
 ) -> Iterator[Table]:
-    """Yield the cost of a tick, of a morning, of a heuristic, and of a tick in which all are due."""
+    """Yield the cost of a tick, of a morning, of a heuristic, and of a tick in which all agents are due."""
     from bench.crowd import heuristic_cost, host
     from bench.crowd import morning as mornings
     from bench.crowd import one_tick as one_ticks
@@ -27,7 +27,7 @@ def boundaries(
     agents: Sequence[int] = (1_000, 10_000),
     due: Annotated[Sequence[int], "agents due in one tick, compared with other queues"] = (1_000,),
 ) -> Iterator[Table]:
-    """Yield what stalls a host on a spread morning, and the cost of many agents due in one tick."""
+    """Yield the stalls of a host on a spread morning, and the cost of many agents due in one tick."""
     from bench.crowd import boundary, due_at_once
 
     yield boundary.table(agents)

@@ -1,4 +1,4 @@
-"""Measure what stalls a paced host on a morning with many spread plans: garbage collection and the ledger's reply.
+"""Measure the stalls of a paced host on a morning with many spread plans: garbage collection and the ledger's reply.
 
 The host is that of `bench.crowd.host`, at ten ticks a second. Its full garbage collections run whenever Python triggers
 them, or in idle time; the two variants take turns, so that a busy machine slows both. A tick's milliseconds are CPU of

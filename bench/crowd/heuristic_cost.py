@@ -1,7 +1,7 @@
-"""Measure what a heuristic costs the host: a plan and a reflection, by the number of memories.
+"""Measure the host's cost of a heuristic: a plan and a reflection, by the number of memories.
 
-The owners have observed what the crowd of `bench.crowd.morning` observes, in fewer hands, and each entry was read when
-it was observed, as a host with idle time does. A figure is CPU of the thread; each owner is measured once.
+Fewer owners share the observations of the crowd of `bench.crowd.morning`. Each entry is parsed when it is observed, as
+by a host with idle time. A figure is CPU of the thread; each owner is measured once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cogitate.tasks.plan import Plan
 from cogitate.tasks.reflect import Reflect
 
 MEMORIES = (36, 200)
-OWNERS = 200  # that are measured
+OWNERS = 200  # measured
 
 
 def streams(memories: int, owners: Sequence[str]) -> dict[str, Stream]:

@@ -30,7 +30,7 @@ SEEN = 100  # observations in a tick
 NIGHT, WARM = 130, 30  # ticks of a night, and those at its start that do not count
 BEGIN = 20  # ticks over which each owner observes something once
 MORNING = 360  # minutes after 00:00
-BEFORE = 30  # ticks of a paced run until the morning: it must have caught up with its start
+BEFORE = 30  # ticks of a paced run until the morning, in which it catches up after its start
 RATE, SLOW_RATE = (
     10.0,
     1.0,
@@ -91,7 +91,7 @@ def lived(
 
 
 class IdleTime:
-    """The CPU that a paced host uses before a tick is due, for work that a host without time leaves out."""
+    """The CPU that a paced host uses before a tick is due, for work that a host without idle time skips."""
 
     def __init__(self, loop: TickLoop) -> None:
         self._keep, self._spent = loop._loop._keep, 0.0

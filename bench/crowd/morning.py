@@ -56,7 +56,7 @@ class Morning(NamedTuple):
 
 
 def observations(names: Sequence[str], minutes: range) -> Iterator[list[tuple[str, Entry]]]:
-    """Yield what is observed in each of these game minutes, always the same: every third a line of dialogue."""
+    """Yield the observations of each of these game minutes, always the same: every third is a line of dialogue."""
     chance = random.Random(len(names))
     for minute in minutes:
         seen = []
@@ -89,7 +89,7 @@ def lived(agents: int, model: bool, before: int = host.MORNING, *, by_cpu: bool 
 
     Args:
         before: ticks until the first morning, at most those from midnight on.
-        by_cpu: the host's idle time is counted as CPU, as if it had a core.
+        by_cpu: whether to count the host's idle time as CPU, as if it had a core.
     """
     places = houses()
     owners = {
@@ -141,7 +141,7 @@ def lived(agents: int, model: bool, before: int = host.MORNING, *, by_cpu: bool 
 
 
 class IdleTime:
-    """The time that a paced host has before a tick is due; what it does beyond that counts as the tick's."""
+    """The time that a paced host has before a tick is due; work beyond it counts towards the tick."""
 
     def __init__(self, run: Any) -> None:
         self._run, self._keep = run, run._keep

@@ -2,9 +2,9 @@
 
 The host keeps a slow pace. Where agents have memories, each has observed ten things before; where workers run, they
 make the plans while the host takes a hundred observations a tick. The parts of the tick are timed in the host's thread:
-cadence and admission, and then the commands of the commit with the journal's line. An observation is what a tick with a
-hundred of them takes more than the tick after it without one. Where the clock shows much more than the CPU, the host
-waited for a core.
+cadence and admission, and then the commands of the commit with the journal's line. The cost of an observation is the
+difference between a tick with a hundred of them and the next tick without one, divided by their number. Where the clock
+shows much more than the CPU, the host waited for a core.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Parts:
 
 
 def lived(agents: int, memories: int, workers: int) -> tuple[Took, Took, Took]:
-    """Return what cadence and admission, the commit's commands, and an observation take."""
+    """Return the time of cadence and admission, of the commit's commands, and of an observation."""
     owners = {f"agent:a{number}": Profile(name=f"Ann{number} Smith") for number in range(agents)}
     names, parts = list(owners), Parts()
     quiet, busy = list[Took](), list[Took]()  # ticks without and with observations

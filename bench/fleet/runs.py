@@ -52,7 +52,7 @@ class Place(NamedTuple):
 
 @contextmanager
 def begun(place: Place, name: str, agents: int, share: int = 1) -> Iterator[TickLoop]:
-    """Host a run whose agents do nothing that is not requested; they have joined."""
+    """Host a run whose agents have joined and do only what is requested."""
     owners = {f"agent:{name}-{number}": Profile(name=f"{name} {number}") for number in range(agents)}
     with TickLoop(run=name, owners=owners, settings=place.settings(share)) as loop:
         with loop.next_tick():
@@ -72,7 +72,7 @@ class Fleet:
         self.place = Place(self.folder, server.url, stack.enter_context(endpoint("--latency", LATENCY)))
 
     def run(self, name: str, agents: int, share: int = 1) -> TickLoop:
-        """Begin a run whose agents do nothing that is not requested."""
+        """Begin a run whose agents do only what is requested."""
         return self._stack.enter_context(begun(self.place, name, agents, share))
 
     def start_workers(self, count: int) -> None:

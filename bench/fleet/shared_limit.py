@@ -1,10 +1,10 @@
 """Measure whether a limit in money that all runs share holds when a million calls race for it.
 
 Processes ask for admission with the script that workers use, on a real server, many calls in one round trip. An
-admitted call costs between nothing and its reservation and gives the rest back, so the limit is nearly reached for most
-of the time and calls race for what comes free. One in a thousand never ends, as with a worker that was killed. Each
-process counts for itself what its calls cost; these counts, not the server's, are held against the limit. Meanwhile the
-server's figures are read all the time.
+admitted call costs between nothing and its reservation and returns the rest, so the limit is nearly reached for most of
+the time and calls race for the returned rest. One in a thousand never ends, as if its worker was killed. Each process
+counts the cost of its own calls; these counts, not the server's, are compared with the limit. Meanwhile the
+parent process reads the server's figures continually.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Counted(NamedTuple):
 
 
 def table(calls: int = CALLS) -> Table:
-    """Return how many calls were admitted, and what they took of the limit."""
+    """Return how many calls were admitted, and how much of the limit they spent."""
     limit = round(calls * MOST / 2 * FOR_ALL)
     date = utc_date()
     with TemporaryDirectory() as folder, EmbeddedServer(Path(folder)) as server, server.client(0) as client:

@@ -1,8 +1,8 @@
 """Measure how evenly workers serve a hundred runs that all have more jobs than the workers can do.
 
 One process hosts the runs, and each goes on ticking while its jobs wait, so that hints are repeated as usual. An answer
-counts as served. Jain's index of what the runs were served, each divided by its share, is 1 if all were served by their
-shares and 1/n if one had everything (Jain, Chiu and Hawe, 1984).
+counts as served. Jain's index of the jobs served to each run, divided by its share, is 1 if all runs were served in
+proportion to their shares and 1/n if one had everything (Jain, Chiu and Hawe, 1984).
 """
 
 from __future__ import annotations

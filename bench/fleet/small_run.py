@@ -22,7 +22,7 @@ from cogitate.hosting.tick_loop import TickLoop
 WAITING, WORKERS = 10_000, 2
 TICK = 1.0  # seconds
 JOBS, TICKS, WARM = 6, 100, 10  # of the small run: jobs a tick, counted ticks, and those before them
-LOOK = 0.005  # seconds between two looks for answers
+LOOK = 0.005  # seconds between two checks for answers
 PATIENCE = 120.0  # seconds until the large run's jobs wait
 
 

@@ -1,10 +1,10 @@
 """A small town that asks third-party servers: a mock from PyPI, and llama.cpp with real models.
 
 The mock, fakellm, answers by rules: plans well, reflections in a code fence, everything else with an echo of the
-prompt. The models are those of `models.py`, or any GGUF file; `--texts FILE` writes all that they wrote to a file, what
-was stored and what was refused. Whatever the answers, the run must complete, the auditor must find nothing, and every
-stored memory must be what its kind promises. This needs only what `make check-local-llm` installs, not `dev`, so it has
-a separate command line.
+prompt. The models are those of `models.py`, or any GGUF file; `--texts FILE` writes all their texts to a file, stored
+or refused. Whatever the answers, the run must complete, the auditor must find nothing, and every stored memory must be
+what its kind promises. This needs only what `make check-local-llm` installs, not `dev`, so it has a separate command
+line.
 
     python -m bench.local_model.local_llm --calls 80
 """
@@ -86,7 +86,7 @@ def _of_text(text: str) -> Iterator[str]:
 
 
 AGENTS = 3
-START = 350  # minutes after 00:00: ten to six, when plans are about to be made
+START = 350  # minutes after 00:00: ten to six, just before plans are made
 TICKS = 1_080  # until ten minutes to midnight
 ASKING = ("plan", "act", "reflect", "summarise")  # kinds that a town of this size and age asks for
 #: Small models loop without penalties; a server that does not know a parameter ignores it.

@@ -44,7 +44,7 @@ def file_of(model: LocalModel) -> Path:
 
     Raises:
         PackageNotFoundError: if a package is not installed.
-        ValueError: if the file has another hash than the table says.
+        ValueError: if the file's hash differs from the table's.
     """
     parts = [Path(str(distribution(package).locate_file(file))) for package, file in model.parts.items()]
     whole = parts[0] if len(parts) == 1 else Path(sys.prefix) / f"{model.name}.gguf"

@@ -23,7 +23,7 @@ app.conf.update(task_ignore_result=True, broker_connection_retry_on_startup=True
 
 @cache
 def _client(pid: int) -> openai.OpenAI:
-    import openai  # here, since who only publishes calls needs none of it
+    import openai  # here, since a process that only publishes calls does not need it
 
     return openai.OpenAI(base_url=os.environ["PLAIN_ENDPOINT"], api_key="any", max_retries=0)
 

@@ -31,7 +31,7 @@ SECTIONS = {
 
 
 class Thought(NamedTuple):
-    """The outcome of one job, and what made it."""
+    """The outcome of one job, and its source."""
 
     kind: str
     minute: int  # game time of its subject

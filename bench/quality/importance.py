@@ -34,7 +34,7 @@ _PUBLISHED: tuple[tuple[str, tuple[Cell, ...]], ...] = (
 )
 
 
-#: How raters that use another part of the scale would have rated: with habits known to the learner, and with others.
+#: Raters that use another part of the scale: with habits that the learner knows, and with others.
 _HABITS: tuple[tuple[str, Callable[[int], float]], ...] = (
     ("as recorded", lambda rating: rating),
     ("one higher", lambda rating: rating + 1),

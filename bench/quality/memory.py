@@ -24,7 +24,7 @@ _PLACES = ("harbour", "market", "mill", "school")
 
 
 def full_stream(count: int = 200) -> Stream:
-    """Return a stream of this many different observations and messages, two days long."""
+    """Return a stream of a number of different observations and messages over two days."""
     stream = Stream(OWNER)
     for i in range(count):
         who, deed, place = _PEOPLE[i % 5], _DEEDS[i % 6], _PLACES[i % 4]

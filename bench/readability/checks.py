@@ -1,6 +1,6 @@
 """Mechanical checks of one sentence for faults that readers notice. None contains a name or a sentence of a world.
 
-Each check has false positives and false negatives; only changes of its counts are meaningful.
+Each check has false positives and false negatives; only changes in its counts are meaningful.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Sentence:
 
     @property
     def bare(self) -> str:
-        """Return the sentence without its quotes, which are other people's words."""
+        """Return the sentence without its quotes, which are the words of others."""
         return QUOTED.sub("“”", self.text)
 
 
@@ -110,7 +110,7 @@ def _dangling(sentence: Sentence) -> bool:
 
 def _past_as_coming(sentence: Sentence) -> bool:
     """Return whether the text describes a past moment as a future one."""
-    # A reflection's quotes count too: their words for days are those of the day on which they were said.
+    # A reflection's quotes count too: their words for days refer to the day on which they were said.
     is_reflection = sentence.of.type == "reflection"
     told = with_quoted_days(sentence.text, sentence.of.minute) if is_reflection else sentence.bare
     days = [int(day) for day in _DAY.findall(told)]

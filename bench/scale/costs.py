@@ -1,7 +1,7 @@
-"""Measure what a step costs each process: the CPU of small fleets that differ in one thing.
+"""Measure the cost of a step to each process: the CPU of small fleets that differ in one number.
 
-What differs is the number of observations, of jobs in a batch, and of workers without a job. All fleets run in turns,
-and the median of the rounds counts, since other work on the machine changes what a step costs.
+They differ in the number of observations, of jobs in a batch, or of workers without a job. All fleets take turns, and
+the median of the rounds counts, since other work on the machine changes the cost of a step.
 """
 
 from __future__ import annotations

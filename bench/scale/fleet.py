@@ -1,4 +1,4 @@
-"""Compare the model with fleets that run here, and ask it about those that do not, up to 1,000 machines."""
+"""Compare the model with real fleets on this machine, and simulate larger ones, up to 1,000 machines."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Size(NamedTuple):
 
 
 def town_demand() -> Demand:
-    """Return what an agent of the built-in town asks for in a tick, over a day by heuristics."""
+    """Return the demand of an agent of the built-in town in a tick, over a day by heuristics."""
     with TemporaryDirectory() as folder:
         options = f"--town {TOWN} --ticks {TOWN_TICKS} --json --data-dir {folder}"
         command = [sys.executable, "-m", "cogitate.ops", "run", *options.split()]
@@ -87,7 +87,7 @@ def fleet_of(agents: float, demand: Demand, size: Size) -> Fleet:
 
 
 def tables(rounds: int = ROUNDS) -> Iterator[Table]:
-    """Yield the costs, the comparison, the fleets, and where the first three bottlenecks are."""
+    """Yield the costs, the comparison, the fleets, and the first three bottlenecks."""
     with TemporaryDirectory() as folder, Rig(Path(folder), LATENCY) as rig:
         figures = in_turns(rig, (TICKS, OBSERVATIONS, FEW_JOBS, MANY_JOBS, *POINTS), rounds)
         costs = costs_of(figures, rig.idle(FEW, SECONDS), rig.idle(MANY, SECONDS))
@@ -138,7 +138,7 @@ def check_table(measured: Mapping[Point, Figures], costs: Costs) -> Table:
 
 
 def fleet_table(costs: Costs, demand: Demand) -> Table:
-    """Return what grows with the number of machines, by the model."""
+    """Return the model's figures by number of machines."""
     rows = []
     for machines in MACHINES:
         fleet = fleet_of(machines * A_MACHINE, demand, Size())
@@ -155,7 +155,7 @@ def fleet_table(costs: Costs, demand: Demand) -> Table:
 
 
 def first_full(costs: Costs, demand: Demand, size: Size) -> tuple[str, float]:
-    """Return the sort of station that is full first as agents grow, and the number of agents at which it is."""
+    """Return the sort of station that saturates first as agents grow, and the number of agents at which it does."""
 
     def fullest(agents: float) -> tuple[float, str]:
         needed = loads(costs, fleet_of(agents, demand, size))
@@ -169,7 +169,7 @@ def first_full(costs: Costs, demand: Demand, size: Size) -> tuple[str, float]:
 
 
 def relieved(size: Size, sort: str) -> Size:
-    """Return a fleet with ten times as much of what was full."""
+    """Return a fleet with ten times as many stations of a sort."""
     match sort:
         case "host":
             return size._replace(run=size.run / 10)
@@ -182,7 +182,7 @@ def relieved(size: Size, sort: str) -> Size:
 
 
 def bottleneck_table(costs: Costs, demand: Demand) -> Table:
-    """Return the first three bottlenecks, each after the ones before are relieved, and the model on either side."""
+    """Return the first three bottlenecks, each after relief of those before, and the model below and above each."""
     size, rows = Size(), []
     for place in ("first", "second", "third"):
         sort, agents = first_full(costs, demand, size)

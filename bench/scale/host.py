@@ -1,6 +1,6 @@
 """One host of a measured fleet, in a separate process: `python -m bench.scale.host`.
 
-It reads a `HostTask` as JSON, says "ready" once its owners have memories, begins when it is sent a line, and answers
+It reads a `HostTask` as JSON, prints "ready" once its owners have memories, begins when it receives a line, and answers
 with a `HostFigures` as JSON.
 """
 
@@ -44,11 +44,11 @@ class HostTask(msgspec.Struct, frozen=True, kw_only=True):
 class HostFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one host."""
 
-    ticks: int  # those until its last job had its end included
+    ticks: int  # including those until its last job ended
     jobs: int
     answered: int  # by the model
     seconds: float
-    cpu: float  # seconds, without the work that a host does only in time that is left
+    cpu: float  # seconds, without the work of idle time
 
 
 def settings_of(task: HostTask) -> Settings:
@@ -74,7 +74,7 @@ def settings_of(task: HostTask) -> Settings:
 
 
 def lived(task: HostTask) -> HostFigures:
-    """Live the ticks, and wait for the answers that are still open."""
+    """Run the ticks, and wait for the remaining answers."""
     owners = {f"agent:resident {n:04}": Profile(name=f"Resident {n:04}") for n in range(OWNERS)}
     names = list(owners)
     with TickLoop(run=task.run, owners=owners, settings=settings_of(task), locations=PLACES) as loop:

@@ -1,4 +1,4 @@
-"""Simulate hosts, ledgers, a broker and workers as stations with queues; a step takes its measured CPU of its station.
+"""Simulate hosts, ledgers, a broker and workers as stations with queues; a step occupies its station for its CPU time.
 
 A host's tick goes to its ledger, and its jobs go by the broker to workers. A worker takes a job into a free slot,
 prepares its call, claims it at the ledger, waits for the model, and settles the answer at the ledger. A host, a ledger,
@@ -26,7 +26,7 @@ CORES = 4  # of a machine with workers, one process each
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """Seconds of CPU, by the process that spends them and what it spends them on."""
+    """Seconds of CPU, by process and purpose."""
 
     host_tick: float
     host_observation: float
@@ -75,7 +75,7 @@ class Outcome(NamedTuple):
 
 
 def batches(jobs: float) -> float:
-    """Return in how many batches workers take the jobs of a tick."""
+    """Return the number of batches in which workers take the jobs of a tick."""
     return math.ceil(jobs / AT_ONCE) if jobs >= 1 else jobs
 
 
@@ -110,7 +110,7 @@ def loads(costs: Costs, fleet: Fleet) -> dict[str, float]:
 
 
 class _Station:
-    """One core with a queue, slowed by what it does besides."""
+    """One core with a queue, slowed by its other work."""
 
     def __init__(self, besides: float = 0.0) -> None:
         self._slower = 1 / max(0.01, 1 - besides)
@@ -119,7 +119,7 @@ class _Station:
         self.besides = besides
 
     def serve(self, now: float, seconds: float) -> float:
-        """Return when work is done that arrives now and takes so long."""
+        """Return the time at which work that arrives now is done."""
         self._free = max(now, self._free) + seconds * self._slower
         self.worked += seconds
         return self._free

@@ -1,6 +1,6 @@
 """Run small fleets for real: hosts, workers, a ledger, a broker and a model's stand-in, each a process of this machine.
 
-Figures are the CPU of each process, which other work on the machine hardly changes, and not the clock's.
+Figures are the CPU of each process, which other work on the machine hardly changes, instead of the clock's time.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Rig:
             )
 
     def idle(self, workers: int, seconds: float) -> Figures:
-        """Let workers wait for jobs that do not come."""
+        """Measure workers without jobs."""
         with ExitStack() as stack:
             point = Point(name="idle", workers=workers)
             processes = self._workers(stack, point, self._task(point))

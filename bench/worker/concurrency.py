@@ -48,7 +48,7 @@ KIND = "reflect"
 LIBRARIES = {"own": "its own HTTP library", "aiohttp": "aiohttp"}  # of the bare client
 MEMORIES = 20  # entries of an owner's stream
 PLACES = (Location(id="mill", name="the mill"), Location(id="inn", name="the inn"))
-BROKEN = 60.0  # seconds without progress after which a worker counts as broken
+BROKEN = 60.0  # seconds without progress after which a worker counts as failed
 
 
 class Measured(NamedTuple):

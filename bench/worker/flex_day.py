@@ -1,7 +1,7 @@
-"""`python -m bench flex`: what the flex tier saves in a day of a town, alone and with packed calls.
+"""`python -m bench flex`: the savings of the flex tier in a day of a town, alone and with packed calls.
 
 Real workers, real HTTP, the stand-in model, full speed: the host waits for results, at most 60 seconds. Tokens are the
-stand-in's, 1.3 for each word of the messages; money is what the ledger was charged, at the prices of a listed model.
+stand-in's, 1.3 for each word of the messages; money is the ledger's charge, at the prices of a listed model.
 """
 
 from __future__ import annotations

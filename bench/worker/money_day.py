@@ -1,9 +1,9 @@
-"""`python -m bench money`: what a day of a town costs as each way to save money is added to the others.
+"""`python -m bench money`: the cost of a day of a town as each way to save money is added to the others.
 
-As `bench flex`, at the prices of the table. The provider's prompt cache is the stand-in's here: it reports as cached
-what a prompt shares with the beginning of an earlier one, from 1,024 tokens on, in steps of 128. Providers forget a
-prompt after 5 to 10 minutes; at full speed a whole day passes in about that, so in a world with a real clock less is
-cached. A request in a batch file counts as one request, and nothing of it as cached.
+As `bench flex`, at the prices of the table. The stand-in simulates the provider's prompt cache: it reports as cached
+the beginning that a prompt shares with an earlier one, from 1,024 tokens on, in steps of 128. Providers forget a prompt
+after 5 to 10 minutes; at full speed a whole day passes in about that, so in a world with a real clock less is cached. A
+request in a batch file counts as one request, without any cached tokens.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def prompt_cache() -> Iterator[None]:
         return replace(response, body=json.dumps(body).encode())
 
     completed = completions.complete
-    server._understood.cache_clear()  # a request that it knows would not be counted
+    server._understood.cache_clear()  # a request in its cache would not be counted
     with patch.object(server, "complete", complete):
         yield
     server._understood.cache_clear()
 
 
 def _beginning(one: str, other: str) -> str:
-    """Return what two texts begin with."""
+    """Return the common beginning of two texts."""
     differs = (at for at, (here, there) in enumerate(zip(one, other, strict=False)) if here != there)
     return one[: next(differs, min(len(one), len(other)))]
 

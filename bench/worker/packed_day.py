@@ -1,7 +1,7 @@
-"""`python -m bench pack`: what packed calls save in a day of a town and in the story, with the same kinds of job.
+"""`python -m bench pack`: the savings of packed calls in a day of a town and in the story, with the same kinds of job.
 
 Real workers, real HTTP, the stand-in model, full speed. The stand-in counts 1.3 tokens for each word of the messages.
-It does not count the schema that is sent beside them, for which providers charge: here the characters of both count.
+It does not count the schema that each request carries and providers charge for; the table's characters count both.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def live(world: Town | Story, pack: Literal["auto", "off"], ticks: int) -> Lived
         return completed(request, *rest)
 
     completed = completions.complete
-    server._understood.cache_clear()  # a request that it knows would not be counted
+    server._understood.cache_clear()  # a request in its cache would not be counted
     with (
         TemporaryDirectory(prefix="cogitate-") as folder,
         patch.object(server, "complete", complete),

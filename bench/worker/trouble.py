@@ -1,8 +1,8 @@
-"""Measure how many jobs a model answers at an endpoint in trouble, of those that it could answer.
+"""Measure the share of jobs that a model answers at an endpoint in trouble, of those that it could answer.
 
 A town at full speed, one worker process with 32 jobs in flight, and a stand-in that takes 0.2 s an answer and refuses
-calls by a rule. The host waits up to a minute for a due job, so that a model could answer every job but those whose
-prompt is refused. Nothing about the trouble is configured.
+calls by a rule. The host waits up to a minute for a due job, so a model could answer every job except those whose
+prompt the rule refuses. The settings say nothing of the trouble.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def strong_refused(request: Mapping[str, Any], in_flight: int) -> FakeResponse |
 
 
 class Limited:
-    """Accepts ten requests a second, one of them ahead of its time, and says nothing about the next."""
+    """Accepts ten requests a second, one of them ahead of its time, without a `Retry-After`."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -108,7 +108,7 @@ class Reasoning:
         self.cut = 0  # answers that ended at their cap
 
     def __call__(self, request: Mapping[str, Any], in_flight: int) -> FakeResponse | None:
-        """Answer after the reasoning, or end amid it."""
+        """Answer after the reasoning, or stop in the middle of it."""
         cap = request.get("max_completion_tokens") or request.get("max_tokens") or self._tokens
         body = json.loads(complete({**request, "max_tokens": None, "max_completion_tokens": None}, 0, None).body)
         usage, choice = body["usage"], body["choices"][0]

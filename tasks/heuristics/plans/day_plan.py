@@ -7,8 +7,8 @@ occupation has that work. Where nothing at all is known, the day is open.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 
@@ -72,68 +72,48 @@ class Slot:
     phrase: str = ""  # which says it in another language than English; "": the text, as it is
 
 
-def build(
-    *,
-    profile: Profile,
-    routine: str | tuple[str, ...] = "",
-    places: PlaceIndex,
-    start: int,
-    end: int,
-    booked: Sequence[Appointment],
-    unfinished: Sequence[Mapping[str, object]],
-    status: Mapping[str, Meter],
-    pressing: Sequence[str] = (),
-    visits: Mapping[str, int] | None = None,
-    done: Collection[str] = (),
-    owed: Sequence[str] = (),
-    due: Sequence[Appointment] = (),
-    said: Sequence[str] = (),
-    called_off: Sequence[str] = (),
-    language: str = ENGLISH,
-) -> list[Slot]:
-    """Return 1 to 8 slots with ascending times in [start, end), game minutes.
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """Whose day is planned: what it does on any day, where, and in which language its items are told."""
 
-    Args:
-        routine: the profile's, or the one that it inherits.
-        pressing: what was observed and is to be seen to, the most important first.
-        visits: how often the agent was at a place lately, by id.
-        done: what it wished to do once and has done.
-        owed: what it promised somebody to do, the oldest first.
-        due: what is to be done before a minute.
-        said: what was said for this day at no hour, the newest last.
-        called_off: sentences by which its routine gives way.
-        language: in which the items are told.
-    """
-    midnight, phrases = day_of(start) * DAY, pack_of(language)
-    told = _teller(phrases, language, profile, places)
-    timed, untimed = _habits(profile, routine, places, start, end, visits or {}, language)
-    if called_off:
-        timed, untimed = (
-            [slot for slot in slots if not any(calls_off_habit(sentence, slot.text) for sentence in called_off)]
-            for slots in (timed, untimed)
-        )
-        unfinished = [i for i in unfinished if not any(calls_off_habit(s, _description(i)) for s in called_off)]
-    work = _work(profile, places) if profile.work or not routine else None  # a routine names a place that is guessed
-    occupied = "" if done else _occupied(profile, language)
-    if work and all(slot.location != work.location for slot in (*timed, *untimed)):
-        untimed.append(told(work))
-    if occupied and len(timed) + len(untimed) + len(booked) < FEWEST:
-        untimed.append(Slot(0, occupied, None, 4, OPEN))
-    if not timed:
-        step = (end - start) // max(4, len(untimed) + 1)
-        timed, untimed = [_at(slot, start + index * step // STEP * STEP) for index, slot in enumerate(untimed)], []
-    timed = _around([slot for slot in timed if slot.text not in done], booked, places)
+    profile: Profile
+    places: PlaceIndex
+    routine: str | tuple[str, ...] = ""  # the profile's, or the one that it inherits
+    visits: Mapping[str, int] = field(default_factory=dict)  # how often it was at a place lately, by id
+    done: Collection[str] = ()  # what it wished to do once and has done
+    language: str = ENGLISH
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duties:
+    """What a day holds beside the routine."""
+
+    booked: Sequence[Appointment] = ()
+    due: Sequence[Appointment] = ()  # to be done before a minute
+    said: Sequence[str] = ()  # for the day at no hour, the newest last
+    owed: Sequence[str] = ()  # promised to somebody, the oldest first
+    pressing: Sequence[str] = ()  # observed and to be seen to, the most important first
+    status: Mapping[str, Meter] = field(default_factory=dict)
+    unfinished: Sequence[Mapping[str, object]] = ()
+    called_off: Sequence[str] = ()  # sentences by which the routine gives way
+
+
+def build(owner: Owner, duties: Duties, window: tuple[int, int]) -> list[Slot]:
+    """Return 1 to 8 slots with ascending times in a window [start, end), game minutes."""
+    (start, end), midnight = window, day_of(window[0]) * DAY
+    told = _teller(owner)
+    timed, untimed = _usual(owner, duties, start, end)
     late = [slot.minute for slot in timed if slot.rank <= CLOSING and slot.minute >= (start + end) // 2]
     closes = min(max(late, default=start + (end - start) * 2 // 3), end)  # a third of a day is for rest
-    timed += [Slot(a.minute, a.what, a.location, 5, DUE) for a in booked[:MOST]]
-    seen_to = [*pressing, *(f"{name} {meter.named}" for name, meter in sorted(status.items()) if meter.presses)]
-    slots = [Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to") for at, what in enumerate(seen_to)]
-    slots = [*map(told, slots), *timed]
-    left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in owed[:1]]
-    left += [Slot(0, text, None, 4, LEFT_UNDONE) for text in said[-MOST_SAID:]]
-    usual = [Slot(0, habit.what, None, 3, OPEN) for habit in read_routine(routine, profile.name)]  # each day anew
-    left += _taken_up(unfinished, [*slots, *left, *untimed, *usual], places, told, phrases)
-    for one in due[:MOST_SAID]:
+    timed += [Slot(a.minute, a.what, a.location, 5, DUE) for a in duties.booked[:MOST]]
+    meters = (f"{name} {meter.named}" for name, meter in sorted(duties.status.items()) if meter.presses)
+    pressing = enumerate((*duties.pressing, *meters))
+    slots = [told(Slot(start + 30 * at, SEE_TO + what, None, 5, PRESSING, "see_to")) for at, what in pressing]
+    slots += timed
+    left = [Slot(0, text, None, 4, LEFT_UNDONE) for text in (*duties.owed[:1], *duties.said[-MOST_SAID:])]
+    usual = (Slot(0, habit.what, None, 3, OPEN) for habit in read_routine(owner.routine, owner.profile.name))
+    left += _taken_up(owner, duties, [*slots, *left, *untimed, *usual])
+    for one in duties.due[:MOST_SAID]:
         slot = Slot(0, one.what, one.location, 4, LEFT_UNDONE)
         slots.append(_at(slot, _free(slots, midnight + _TAKEN_UP[0], start, min(closes, max(one.minute, start + 1)))))
     for minute, slot in zip(_TAKEN_UP, left, strict=False):
@@ -145,26 +125,42 @@ def build(
     return _spread(sorted(slots[:MOST], key=lambda s: (s.minute, s.rank)), start, end)
 
 
-def _habits(
-    profile: Profile,
-    routine: str | tuple[str, ...],
-    places: PlaceIndex,
-    start: int,
-    end: int,
-    visits: Mapping[str, int],
-    language: str,
-) -> tuple[list[Slot], list[Slot]]:
+def _usual(owner: Owner, duties: Duties, start: int, end: int) -> tuple[list[Slot], list[Slot]]:
+    """Return what an owner does on any day that its appointments leave: at its times, and at none in particular."""
+    profile, places = owner.profile, owner.places
+    timed, untimed = (
+        [slot for slot in slots if not _is_called_off(slot.text, duties)] for slots in _habits(owner, start, end)
+    )
+    # A routine names a place that is guessed.
+    work = _work(profile, places) if profile.work or not owner.routine else None
+    occupied = "" if owner.done else _occupied(profile, owner.language)
+    if work and all(slot.location != work.location for slot in (*timed, *untimed)):
+        untimed.append(_teller(owner)(work))
+    if occupied and len(timed) + len(untimed) + len(duties.booked) < FEWEST:
+        untimed.append(Slot(0, occupied, None, 4, OPEN))
+    if not timed:
+        step = (end - start) // max(4, len(untimed) + 1)
+        timed, untimed = [_at(slot, start + index * step // STEP * STEP) for index, slot in enumerate(untimed)], []
+    return _around([slot for slot in timed if slot.text not in owner.done], duties.booked, places), untimed
+
+
+def _is_called_off(text: str, duties: Duties) -> bool:
+    return any(calls_off_habit(sentence, text) for sentence in duties.called_off)
+
+
+def _habits(owner: Owner, start: int, end: int) -> tuple[list[Slot], list[Slot]]:
     """Return the slots of a routine in a plan's window: at their times, and at none in particular."""
-    habits = read_routine(routine, profile.name)
+    places = owner.places
+    habits = read_routine(owner.routine, owner.profile.name)
     timed = _in_window(habits, start, end)
     at = {index: minute for minute, index in timed}
     untimed = [(_between(i, habits, at, start, end), i) for i, one in enumerate(habits) if one.begins is None]
     slots: list[Slot] = []
     for minute, index in (*timed, *untimed):
         habit = habits[index]
-        place = place_of(habit, profile, places, visits=visits, day=day_of(start))
+        place = place_of(habit, owner.profile, places, visits=owner.visits, day=day_of(start))
         matters = (3, OPEN) if habit.begins is None or habit.loose else (4, USUAL) if habit.ends is None else (5, FIRM)
-        slots.append(Slot(minute, _text(habit, place, places, language), place, *matters))
+        slots.append(Slot(minute, _text(habit, place, places, owner.language), place, *matters))
     if not at:
         return [], slots
     slots.sort(key=lambda slot: slot.minute)
@@ -230,11 +226,12 @@ def _gives_way(slot: Slot, appointment: Appointment, places: PlaceIndex) -> bool
     return len(words & set(stems(appointment.what))) >= ALIKE * max(1, len(words))
 
 
-def _teller(phrases: Pack, language: str, profile: Profile, places: PlaceIndex) -> Callable[[Slot], Slot]:
-    """Return what tells a slot in a language: in phrases of it, with what the profile and the places say."""
-    if language == ENGLISH:
+def _teller(owner: Owner) -> Callable[[Slot], Slot]:
+    """Return what tells a slot in the language of a plan: in its phrases, with what the profile and the places say."""
+    if owner.language == ENGLISH:
         return lambda slot: slot
-    return lambda slot: replace(slot, text=_told(slot, phrases, profile, places))
+    phrases = pack_of(owner.language)
+    return lambda slot: replace(slot, text=_told(slot, phrases, owner.profile, owner.places))
 
 
 def _told(slot: Slot, phrases: Pack, profile: Profile, places: PlaceIndex) -> str:
@@ -279,18 +276,14 @@ def _occupied(profile: Profile, language: str) -> str:
     return f'{SEE_TO_THIS}"{words}"' if words else ""
 
 
-def _taken_up(
-    unfinished: Iterable[Mapping[str, object]],
-    slots: Sequence[Slot],
-    places: PlaceIndex,
-    told: Callable[[Slot], Slot],
-    phrases: Pack,
-) -> list[Slot]:
+def _taken_up(owner: Owner, duties: Duties, slots: Sequence[Slot]) -> list[Slot]:
     """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""
-    left = sorted(unfinished, key=lambda i: -_priority(i))
+    left = [item for item in duties.unfinished if not _is_called_off(_description(item), duties)]
+    left.sort(key=lambda item: -_priority(item))
     if not left:  # as in most plans: words of today's need not be looked for
         return []
     seen = [set(stems(slot.text)) for slot in slots]
+    phrases, told = pack_of(owner.language), _teller(owner)
     found: list[Slot] = []
     for item in left:
         text = _description(item)
@@ -305,7 +298,7 @@ def _taken_up(
             break
         seen.append(words)
         place = str(item.get("location") or "")
-        at = place if place in places.order else None
+        at = place if place in owner.places.order else None
         found.append(told(Slot(0, f"{AGAIN}{text}", at, _priority(item), LEFT_UNDONE, "again")))
     return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from cogitate.memory.appointments import appointments, standing
@@ -20,7 +19,7 @@ from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
 from cogitate.tasks.heuristics.plans.called_off import called_off_for
 from cogitate.tasks.heuristics.plans.dated_lines import LINES
-from cogitate.tasks.heuristics.plans.day_plan import ALIKE, Slot, build, first_said, is_work
+from cogitate.tasks.heuristics.plans.day_plan import ALIKE, Duties, Owner, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.plans.said_times import find_said, said_for_rounds
 from cogitate.tasks.heuristics.pressing import find_pressing, quote
 from cogitate.tasks.heuristics.promises import KEEP
@@ -55,26 +54,26 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
     booked = with_owed(timed, standing(owed.timed, told))
     settled = owed.numbers | said.numbers | {a.number for a in booked}
     untimed = [one.what for one in said.untimed if one.number not in owed.numbers]
-    planned = partial(
-        build,
-        profile=profile,
-        routine=case.world.routine_of(profile),
-        places=case.world.places,
-        start=start,
-        end=end,
+    pressing = find_pressing(profile.name, entries, names, places, start, settled, language=language)
+    duties = Duties(
         booked=booked,
-        unfinished=[i for i in unfinished_of(case) if _is_own_intent(i, case, told, owed, start, pack_of(language))],
-        status=status_of(case),
-        visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
-        done=_done(case),
-        owed=owed.untimed,
         due=[one for one in said.due if one.number not in owed.numbers],
         said=[*untimed, *said_for_rounds(profile.name, entries, names, start)],
+        owed=owed.untimed,
+        pressing=[quote(entry, names, language) for entry in pressing],
+        status=status_of(case),
+        unfinished=[i for i in unfinished_of(case) if _is_own_intent(i, case, told, owed, start, pack_of(language))],
         called_off=called_off_for(case.job.key.owner, profile.name, entries, case.world.names, start),
+    )
+    owner = Owner(
+        profile=profile,
+        places=case.world.places,
+        routine=case.world.routine_of(profile),
+        visits=Counter(place for place, _ in {(e.location, e.minute // 60) for e in case.entries if e.location}),
+        done=_done(case),
         language=language,
     )
-    pressing = find_pressing(profile.name, entries, names, places, start, settled, language=language)
-    slots = planned(pressing=[quote(entry, names, language) for entry in pressing])
+    slots = build(owner, duties, (start, end))
     if not case.world.clock.has_times:
         slots.sort(key=lambda slot: -slot.priority)
     used = {a.number for a in booked if a.number} | {entry.number for entry in pressing}

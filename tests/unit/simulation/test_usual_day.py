@@ -11,7 +11,7 @@ from cogitate.memory.routines import check_routine
 from cogitate.simulation.story.people import PEOPLE
 from cogitate.simulation.town.people import population
 from cogitate.simulation.usual_day import usual_day
-from cogitate.tasks.heuristics.plans.day_plan import build
+from cogitate.tasks.heuristics.plans.day_plan import Duties, Owner, build
 
 PLACES = (
     Location(id="cafe", name="Hobbs Cafe", type="cafe", tags=("food",)),
@@ -25,16 +25,8 @@ ANN = Profile(name="Ann", occupation="student of law", home="dorm", work="lib")
 
 def day(profile: Profile, work: str, **hours: Any) -> list[str]:
     """The plan of a day: each item with its clock, place and priority."""
-    slots = build(
-        profile=profile,
-        routine=usual_day(profile, work, **hours),
-        places=PlaceIndex(PLACES),
-        start=360,
-        end=1_800,
-        booked=(),
-        unfinished=(),
-        status={},
-    )
+    owner = Owner(profile=profile, routine=usual_day(profile, work, **hours), places=PlaceIndex(PLACES))
+    slots = build(owner, Duties(), (360, 1_800))
     return [f"{s.minute // 60}:{s.minute % 60:02} {s.text} | {s.location or '-'} {s.priority}" for s in slots]
 
 

@@ -59,7 +59,7 @@ from cogitate.simulation.recorded.nodes import read_nodes, sound_text
 from cogitate.simulation.town.action import MEAL_WORDS, SLEEP_WORDS
 from cogitate.tasks.heuristics.identity import pursuit_of
 from cogitate.tasks.heuristics.insight import find_insight
-from cogitate.tasks.heuristics.plans.day_plan import build
+from cogitate.tasks.heuristics.plans.day_plan import Duties, Owner, build
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.recalled import Recalled
 from cogitate.tasks.kind import Case, Kind, Prompt, WorldFacts
@@ -125,17 +125,8 @@ def _rated(text: str) -> Any:
 
 
 def _planned(profile: Profile) -> Any:
-    places = PlaceIndex(PLACES)
-    return build(
-        profile=profile,
-        routine=profile.routine,
-        places=places,
-        start=420,
-        end=1860,
-        booked=(),
-        unfinished=(),
-        status={},
-    )
+    owner = Owner(profile=profile, routine=profile.routine, places=PlaceIndex(PLACES))
+    return build(owner, Duties(), (420, 1860))
 
 
 def _attempted(made: Callable[[], object]) -> None:

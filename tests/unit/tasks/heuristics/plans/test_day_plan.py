@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY
 from cogitate.memory.profile import Location, PlaceIndex, Profile
 from cogitate.simulation.world import energy, fed
-from cogitate.tasks.heuristics.plans.day_plan import Slot, build
+from cogitate.tasks.heuristics.plans.day_plan import Duties, Owner, Slot, build
 
 PLACES = (
     Location(id="module-b", name="Module B", type="module", activities=("repair the pumps", "check the seals")),
@@ -27,9 +28,11 @@ def told(slots: list[Slot]) -> list[str]:
 
 
 def built(*routine: str, profile: dict[str, Any] | None = None, **given: Any) -> list[str]:
-    values = {"places": PLACES, "start": 360, "end": 1_800, "booked": (), "unfinished": (), "status": {}} | given
-    values["places"] = PlaceIndex(values["places"])
-    return told(build(profile=Profile(**{"name": "R7", **(profile or {})}), routine=routine, **values))
+    window = given.pop("start", 360), given.pop("end", 1_800)
+    own = {field.name: given.pop(field.name) for field in fields(Owner) if field.name in given}
+    own |= {"profile": Profile(**{"name": "R7", **(profile or {})}), "routine": routine}
+    own["places"] = PlaceIndex(own.get("places", PLACES))
+    return told(build(Owner(**own), Duties(**given), window))
 
 
 def test_a_day_goes_as_the_routine_says_at_its_places() -> None:
