@@ -19,12 +19,14 @@ from cogitate.hosting.opening import (
     check_opening,
     description_of,
     exported_journal,
+    later_terms,
     open_commits,
     open_run,
     prior_now,
     resumed_settings,
+    settings_of_run,
+    terms_of,
 )
-from cogitate.hosting.terms import later_terms, settings_of_run, terms_of
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
