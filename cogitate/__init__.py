@@ -88,71 +88,6 @@ _HOMES = {  # the module that defines each name; `celery -A cogitate` looks for 
     "open": "cogitate.hosting.open_loop",
 }
 
-_ELSEWHERE = {  # names that a host may look for here, by the module that has them
-    "cogitate.comparison": (
-        "ComparedRun",
-        "Comparison",
-        "FirstDifference",
-        "KindFigures",
-        "OwnerDifference",
-        "Thought",
-        "Window",
-        "compare",
-    ),
-    "cogitate.effects": (
-        "AdvanceCursor",
-        "Append",
-        "Archive",
-        "Character",
-        "Effect",
-        "Entry",
-        "MarkAccessed",
-        "PlanItem",
-        "ReplaceSummary",
-        "SetCharacter",
-        "SetCounter",
-        "SetPlanStatus",
-        "Tell",
-    ),
-    "cogitate.errors": (
-        "ConfigurationError",
-        "Fenced",
-        "InputError",
-        "JournalError",
-        "KindError",
-        "LedgerError",
-        "LedgerUnavailable",
-        "NewerSchema",
-        "NoSuchOwner",
-        "OlderSchema",
-        "RunAltered",
-        "RunExists",
-        "RunHeld",
-        "RunMissing",
-        "RunRolledBack",
-        "RunUnreadable",
-        "SettingsRefused",
-        "TemplateError",
-        "UnknownKind",
-        "UsageError",
-        "WorldDiverged",
-    ),
-    "cogitate.experiment": ("Progress", "RunTables", "StillWorld", "Sweep", "Table", "World", "sweep"),
-    "cogitate.forks": (
-        "AddEvent",
-        "AddObservation",
-        "DropObservation",
-        "RewordObservation",
-        "SetCadence",
-        "SetLimit",
-        "SetProfile",
-        "SetSetting",
-        "SetTemplate",
-    ),
-    "cogitate.kinds": ("Case", "Constraint", "Kind", "Meter", "Moment", "Prompt", "Request", "register"),
-    "cogitate.memory": ("Conversation", "CurrentPlan", "Relationship", "ScorePart", "Scored"),
-}
-
 
 def __getattr__(name: str) -> object:
     """Import a name from the module that defines it.
@@ -170,9 +105,10 @@ def __getattr__(name: str) -> object:
 
         value = version(__name__)
     else:
-        for module, names in _ELSEWHERE.items():
-            if name in names:  # `from cogitate import …` would replace the text of an AttributeError
-                raise ImportError(f"`cogitate` has no {name}: import it from {module}", name=__name__)
+        for module in _MODULES if name.isidentifier() and not name.startswith("_") else ():
+            if name in _importlib.import_module(f"{__name__}.{module}").__all__:
+                # `from cogitate import …` would replace the text of an AttributeError
+                raise ImportError(f"`cogitate` has no {name}: import it from {__name__}.{module}", name=__name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
     return value

@@ -51,7 +51,6 @@ class WorldFacts:
     languages: Mapping[str, str] = field(default_factory=dict)  # of groups and the world
     spoken: str | None = None  # the language detected in all profiles together, if not English
     retrieval: ProfileChoice = "default"  # how memories are scored
-    kind_retrieval: Mapping[str, ProfileChoice] = field(default_factory=dict)  # by kind, where it differs
 
     @cached_property
     def display_names(self) -> Mapping[str, str]:

@@ -35,7 +35,7 @@ MAX_SHOWN = 500  # characters of one memory in a prompt, and of one part of an i
 
 def recall(case: Case, query: str, limit: int, types: tuple[EntryType, ...]) -> list[Entry]:
     """Return the entries of the job's owner that matter most for `query` now, best first, without repeats of a text."""
-    profile = replace(profile_of(case.world.kind_retrieval.get(case.job.key.kind, case.world.retrieval)), distinct=True)
+    profile = replace(profile_of(case.world.retrieval), distinct=True)
     near = case.similarity(query, case.entries) if case.similarity is not None and profile.weighs_similarity else {}
     wanted = Query(minute=case.job.minute, text=query, limit=limit, types=types, similarity=near)
     return [scored.entry for scored in retrieve(case.entries, wanted, profile)]

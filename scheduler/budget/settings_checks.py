@@ -26,17 +26,9 @@ def check_limits(settings: Settings, kinds: Sequence[Kind]) -> None:
         "last_call": settings.tuning.last_call,
         "latency": settings.latency,
         "disable": settings.disable,
-        "kind_retrieval": settings.tuning.kind_retrieval,
     }
     for name, named in given.items():
         _check_kinds(name, named, known)
-    recalling = [kind.name for kind in kinds if kind.recalls]
-    for named in settings.tuning.kind_retrieval:
-        if named not in recalling:
-            raise ConfigurationError(
-                f"kind_retrieval names the kind {quoted(named)}, which does not retrieve memories; these kinds do: "
-                f"{', '.join(recalling)}"
-            )
     windows = sorted({settings.policy, *settings.policies.values()} & {"cells", "tokens"})
     if "summarise" in settings.disable and windows:
         raise ConfigurationError(

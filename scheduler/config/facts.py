@@ -45,7 +45,6 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: dict[str, str] = msgspec.field(default_factory=dict)
     # How memories are scored; None: the default profile. Not a string, for the same reason as `clock_names`.
     retrieval: ProfileChoice | None = None
-    kind_retrieval: dict[str, ProfileChoice] = msgspec.field(default_factory=dict)  # by kind, if it differs
     scope_names: dict[str, str] = msgspec.field(default_factory=dict)  # of owners that are not agents
     routines: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)  # of groups and the world
     languages: dict[str, str] = msgspec.field(default_factory=dict)  # of groups and the world
@@ -109,7 +108,6 @@ def facts_of(settings: Settings, locations: Sequence[Location], start_minute: in
         spread=min(spread, DAY - settings.morning),
         act_interval=settings.act_interval,
         retrieval=None if settings.retrieval == DEFAULT.name else settings.retrieval,
-        kind_retrieval=settings.tuning.kind_retrieval,
         models=settings.asked_models(),
         ladders=settings.ladders(),
         response_cache=settings.response_cache and settings.llm == "openai",
@@ -131,6 +129,7 @@ KEPT = fields_of("model", "time", "budget", "jobs", "memory", "events") - {
     "real_day_usd",
 }
 
+_REMOVED = ("day_start", "kind_retrieval")  # stored by runs of earlier versions
 _PRICES = "prices"  # stored with the settings: the prices at which a run counts its models' tokens, by model
 
 
@@ -149,7 +148,7 @@ def check_kept(raw: bytes, over: Settings) -> None:
     Raises:
         ValueError: if a run does not keep such a setting, or a value is invalid with the endpoints of `over`.
     """
-    kept = typed_json.decode(raw, dict[str, Any])
+    kept = {name: value for name, value in typed_json.decode(raw, dict[str, Any]).items() if name not in _REMOVED}
     tuned = {name: kept.pop(name) for name in sorted(KEPT_TUNING & kept.keys())}
     prices = kept.pop(_PRICES, {})
     if unknown := sorted(kept.keys() - KEPT):
@@ -211,17 +210,16 @@ def changed_settings(kept: bytes | str, given: Mapping[str, object], over: Setti
 def with_conditions(facts: Facts, settings: Settings, templates: Mapping[str, str]) -> Facts:
     """Return a run's constants after a change of its settings and templates."""
     new = facts_of(settings, (), 0)
-    same = ("limits", "morning", "act_interval", "retrieval", "kind_retrieval", "models", "ladders", "response_cache")
+    same = ("limits", "morning", "act_interval", "retrieval", "models", "ladders", "response_cache")
     changed = {name: getattr(new, name) for name in same} | {"templates": facts.templates | dict(templates)}
     return msgspec.structs.replace(facts, **changed)
 
 
 def kept_settings(raw: bytes | str, over: Settings | None = None) -> Settings:
     """Return the settings that a run stored at its creation; all others come from `over` or the environment."""
-    kept = json.loads(raw)
+    kept = {name: value for name, value in json.loads(raw).items() if name not in _REMOVED}
     if minutes := kept.pop("minutes_per_tick", None):  # from earlier versions
         kept["seconds_per_tick"] = 60 * minutes
-    kept.pop("day_start", None)  # from earlier versions
     models = {name: ModelSettings.model_validate(model) for name, model in kept.get("models", {}).items()}
     named = kept.get("embeddings")  # missing in runs of earlier versions
     kept["embeddings"] = named and EmbeddingSettings.model_validate(named)

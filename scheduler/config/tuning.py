@@ -8,7 +8,6 @@ from typing import Literal
 
 from cogitate.memory import typed_json
 from cogitate.memory.entry import MAX_TEXT
-from cogitate.memory.retrieval.profiles import ProfileChoice
 
 #: The variable in which a host passes values that differ from the defaults to the workers that it starts.
 VARIABLE = "COGITATE_TUNING"
@@ -71,7 +70,6 @@ class Tuning:
     passes: int = 2
     public_history_max_length: int = 100_000  # characters of a group's or the world's history
     recount_on_failure: Literal["unchanged", "heuristic"] = "unchanged"  # if a model fails
-    kind_retrieval: dict[str, ProfileChoice] = field(default_factory=dict)  # by kind, if it differs
 
     # Events
     statement_max_length: int = 300  # characters, including the "..." of a truncation

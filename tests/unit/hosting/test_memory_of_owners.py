@@ -198,14 +198,12 @@ def quoting() -> list[str]:
         ({"retrieval": "dialogue"}, "I baked bread."),
         ({"retrieval": {"recency": 1.0}}, "Rain."),
         ({"retrieval": "spec"}, "A wolf came."),
-        ({"retrieval": "spec", "kind_retrieval": {"hum": {"relevance": 1.0}}}, "I baked bread."),
-        ({"retrieval": "default", "kind_retrieval": {"hum": {"recency": 1.0}, "plan": "spec"}}, "Rain."),
     ],
 )
 def test_worker_and_host_recall_by_the_profile_of_the_run(
     cogitate_loop: Loops, quoting: list[str], settings: dict[str, Any], found: str
 ) -> None:
-    loop = cogitate_loop(owners=OWNERS, ticks=60, settings=PinnedSettings.tuned(**settings))
+    loop = cogitate_loop(owners=OWNERS, ticks=60, settings=PinnedSettings(**settings))
     for tick in loop:
         for number, (text, rating) in enumerate((("I baked bread.", 1), ("A wolf came.", 10), ("Rain.", 1))):
             if tick.number == 10 + number:
@@ -226,7 +224,7 @@ def test_a_run_keeps_its_profile(cogitate_loop: Loops) -> None:
         owners=OWNERS,
         ticks=5,
         client=client,
-        settings=PinnedSettings.tuned(retrieval=choice, kind_retrieval={"plan": "spec"}),
+        settings=PinnedSettings(retrieval=choice),
     )
     for _ in first:
         first.checkpoint(b"")
@@ -236,5 +234,4 @@ def test_a_run_keeps_its_profile(cogitate_loop: Loops) -> None:
     for _ in resumed:
         resumed.event(ADA, Event(kind="discussion_statement", text="It rains.", speaker=BEN))
     assert resumed.settings.retrieval == resumed.state.facts.retrieval == choice
-    assert resumed.settings.tuning.kind_retrieval == resumed.state.facts.kind_retrieval == {"plan": "spec"}
     assert [part.name for part in resumed.memory(ADA).recall("rain")[0].parts] == ["importance", "recency"]

@@ -89,7 +89,7 @@ def test_kinds_are_listed_in_order_with_their_reaction_to_a_refusal() -> None:
         "act": "drop",
     }
     assert (DEFER_TICKS, MAX_TRIALS - 1) == (10, 2)
-    assert re.search(r"recount is deferred by ten ticks, twice", said)
+    assert re.search(r"admission defers recount by ten ticks, twice at most, and drops act", said)
 
 
 def test_the_newest_release_of_the_changelog_is_this_version() -> None:

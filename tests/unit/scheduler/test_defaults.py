@@ -248,7 +248,6 @@ LEFT_OUT: list[tuple[type[Any], dict[str, Any], dict[str, Any]]] = [
             "act_interval": 0,
             "names": {},
             "retrieval": None,
-            "kind_retrieval": {},
             "models": [],
             "ladders": {},
             "scope_names": {},

@@ -70,16 +70,6 @@ ARGUMENTS: list[tuple[dict[str, Any_], type[CogitateError], str]] = [
     ({"resume": True}, ConfigurationError, 'give exist="create" or exist="resume"'),
     ({"exist": "ignore"}, ConfigurationError, "exist='ignore' is invalid: give"),
     ({"take_over": "yes"}, InputError, "take_over is 'yes'"),
-    (
-        {"settings": Settings.tuned(kind_retrieval={"pln": "spec"})},
-        ConfigurationError,
-        "kind_retrieval names the unknown kind",
-    ),
-    (
-        {"settings": Settings.tuned(kind_retrieval={"rate": "spec"})},
-        ConfigurationError,
-        "kind 'rate', which does not retrieve",
-    ),
     ({"describe": "mine"}, InputError, "describe is 'mine': give a dict"),
     ({"describe": {"size": 5}}, InputError, "describe: 'size' is 5: give a string"),
     ({"inline": "yes"}, InputError, "inline is 'yes'"),

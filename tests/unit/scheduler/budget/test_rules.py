@@ -265,8 +265,6 @@ def test_templates_of_the_settings_override_built_in_ones(tmp_path: Path, monkey
         ({"last_call": {"brood": 1}}, "last_call names the unknown kind 'brood'"),
         ({"latency": {"brood": 1}}, "latency names the unknown kind 'brood'"),
         ({"disable": ("brood",)}, "disable names the unknown kind 'brood'"),
-        ({"kind_retrieval": {"brood": "spec"}}, "kind_retrieval names the unknown kind 'brood'"),
-        ({"kind_retrieval": {"prune": "spec"}}, "kind_retrieval names the kind 'prune', .*: plan, act"),
         ({"disable": ("summarise",), "policy": "cells"}, "disable names summarise, .*policy 'cells'"),
         ({"disable": ("summarise",), "policies": {"npc": "tokens"}}, "disable names summarise, .*policy 'tokens'"),
     ],
@@ -290,7 +288,7 @@ def test_error_suggests_one_kind() -> None:
         {"limits": {"day.kind:*.calls": 1, "day.kind:plan.calls": 1, "run.calls": 1, "day.owner:agent:a.calls": 1}},
         {"disable": ("summarise",)},
         {"policy": "cells", "policies": {"npc": "tokens"}},
-        {"kind_retrieval": {"act": "spec"}, "last_call": {"plan": 1}, "latency": {"act": 1}},
+        {"last_call": {"plan": 1}, "latency": {"act": 1}},
     ],
 )
 def test_setting_with_effect_is_accepted(settings: dict[str, Any]) -> None:

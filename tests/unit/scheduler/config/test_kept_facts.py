@@ -46,7 +46,6 @@ def test_kinds_of_job_see_the_constants_that_the_ledger_keeps() -> None:
         names={"agent:a": "Ann"},
         scope_names={"npc:b": "Bob"},
         retrieval="spec",
-        kind_retrieval={"act": "dialogue"},
         models=(SMALL,),
     )
     assert facts.world() == WorldFacts(
@@ -59,7 +58,6 @@ def test_kinds_of_job_see_the_constants_that_the_ledger_keeps() -> None:
         names={"agent:a": "Ann"},
         scope_names={"npc:b": "Bob"},
         retrieval="spec",
-        kind_retrieval={"act": "dialogue"},
     )
     assert Facts().world() == WorldFacts()
     assert [facts.minute(tick) for tick in (0, 1, 10)] == [600, 605, 650]
