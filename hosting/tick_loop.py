@@ -56,6 +56,7 @@ from cogitate.scheduler.tick.doubts import (
     UNUSED_OWNER,
     tell_ignored,
     tell_low_prices,
+    tell_misspelt_variables,
     tell_small_limits,
     tell_strangers,
     tell_unasked,
@@ -273,6 +274,7 @@ class TickLoop(BodyCalls):
             tell_strangers(self.state, settings, given.owners)
             self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
+            tell_misspelt_variables(run)
             tell_low_prices(run, settings)
             tell_small_limits(run, self.state.rules, self.state.view)
             self._readiness = readiness
@@ -357,6 +359,9 @@ class TickLoop(BodyCalls):
                 self._loop.finish()
             else:
                 self._loop.abandon()
+
+    def __repr__(self) -> str:
+        return f"<TickLoop of run {self.ledger.run!r} at tick {self._loop.tick}>"
 
     def __enter__(self) -> Self:
         return self

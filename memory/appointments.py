@@ -90,13 +90,13 @@ def appointments(entries: Iterable[Entry], places: Sequence[Location], start: in
     return kept
 
 
-def standing(found: Iterable[Appointment], entries: Iterable[Entry]) -> list[Appointment]:
+def standing(mentioned: Iterable[Appointment], entries: Iterable[Entry]) -> list[Appointment]:
     """Return the appointments that no later entry cancels, each at the time to which the last one moved it.
 
     An entry cancels or moves the appointments whose subject, people or place it names; of several, those that share
     most words with it.
     """
-    kept = list(found)
+    kept = list(mentioned)
     if not kept:
         return []
     mentions = {e.number: e for e in entries if e.type != "plan"}

@@ -54,10 +54,10 @@ def check_texts(what: str, values: object, *, most: int = MAX_LABEL, count: int 
     """
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InputError(f"{what} are {quoted(values)}: give a list of strings")
-    found = tuple(islice(values, count + 1))
-    if len(found) > count:
+    texts = tuple(islice(values, count + 1))
+    if len(texts) > count:
         raise InputError(f"{what} are more than {count:,}")
-    return tuple(check_text(f"one of {what}", value, most) for value in found)
+    return tuple(check_text(f"one of {what}", text, most) for text in texts)
 
 
 def _encodable(text: str) -> bool:

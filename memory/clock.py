@@ -78,7 +78,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def counts_rounds(self) -> bool:
-        """Return whether texts name rounds."""
+        """Whether texts name rounds."""
         return "rounds" in self.names
 
     @property
@@ -138,8 +138,8 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         if self.names == "months":
             year, day = divmod(self.day(minute) - 1, YEAR)
-            found = {"year": year + 1, "month": day // MONTH + 1}
-            return found if self.seconds_per_tick >= MONTH * self.day_seconds else found | {"day": day % MONTH + 1}
+            numbers = {"year": year + 1, "month": day // MONTH + 1}
+            return numbers if self.seconds_per_tick >= MONTH * self.day_seconds else numbers | {"day": day % MONTH + 1}
         if self.counts_days:
             return {"day": self.day(minute)}
         last, ticks = _rounds(self.names)
@@ -176,8 +176,8 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 @lru_cache(maxsize=64)
 def _rounds(names: str) -> tuple[str, int]:
     """Return the number of the last round, "" if unknown, and the ticks of a round."""
-    found = NAMES.fullmatch(names)
-    return (found[1] or "", int(found[2] or 1)) if found else ("", 1)
+    match = NAMES.fullmatch(names)
+    return (match[1] or "", int(match[2] or 1)) if match else ("", 1)
 
 
 USUAL = Clock()

@@ -71,7 +71,7 @@ class RatedText(msgspec.Struct):
 class RatingState(msgspec.Struct):
     """The bounded state of the learner, which JSON and msgpack can hold."""
 
-    texts: dict[str, RatedText] = msgspec.field(default_factory=dict)  # by kind and exact key, longest untouched first
+    texts: dict[str, RatedText] = msgspec.field(default_factory=dict)  # by kind and exact key, oldest rating first
     given: dict[str, list[int]] = msgspec.field(default_factory=dict)  # per class, the count of each rating
     errors: dict[str, tuple[float, float]] = msgspec.field(default_factory=dict)  # per class, sums: actual, expected
     recent: list[float] = msgspec.field(default_factory=list)  # latest expected errors

@@ -386,7 +386,7 @@ class Stream:
         self.note_head()
 
     def take_changes(self) -> Changes:
-        """Return the changes since the last call, which callers must not modify, and start a new record."""
+        """Return the changes since the last call and start a new record; callers must not modify the result."""
         head = self._head_written() if self._head_changed else b""
         appended: Mapping[int, bytes] = self._appended
         if self._seal is None and appended:

@@ -28,11 +28,11 @@ def decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
     Raises:
         TypeError: if msgspec supports no such type.
     """
-    found = _decoders.get(wanted)
-    if found is None:
+    cached = _decoders.get(wanted)
+    if cached is None:
         with _resolving:
-            found = _decoders.setdefault(wanted, msgspec.json.Decoder(wanted))
-    return found
+            cached = _decoders.setdefault(wanted, msgspec.json.Decoder(wanted))
+    return cached
 
 
 @overload

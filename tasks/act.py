@@ -197,19 +197,19 @@ def _available(doing: str, situation: Situation) -> str:
     actions = texts_of(situation, "actions")
     if not actions:
         return doing
-    said = normal(neutral(doing.removesuffix("…")))
+    answered = normal(neutral(doing.removesuffix("…")))
     item = item_of(situation, "item")
     named = {action: normal(neutral(action)) for action in actions}
-    if item is not None and item.description in named and said == PLANNED:
+    if item is not None and item.description in named and answered == PLANNED:
         return item.description
-    meant = next((action for action in actions if _matches(named[action], said)), None)
+    meant = next((action for action in actions if _matches(named[action], answered)), None)
     if meant is None:
-        similar = [action for action in actions if mentions(action, said) or mentions(said, named[action])]
+        similar = [action for action in actions if mentions(action, answered) or mentions(answered, named[action])]
         meant = similar[0] if len(similar) == 1 else None
     if meant is None:
         raise ValueError(f"{doing[:100]!r} is not available; choose one of: {'; '.join(actions)}"[:MAX_TEXT])
     return meant
 
 
-def _matches(action: str, said: str) -> bool:
-    return action == said or (len(said) > LONG and action.startswith(said))
+def _matches(action: str, answered: str) -> bool:
+    return action == answered or (len(answered) > LONG and action.startswith(answered))

@@ -162,15 +162,14 @@ def split_job_id(job_id: str) -> tuple[str, JobKey]:
 
 def seconds_of(latency: str) -> float | None:
     """Return the seconds in a text such as "5s"; None for any other text, and for zero seconds."""
-    found = _SECONDS.fullmatch(latency)
-    seconds = float(found[1]) if found else 0.0
-    return seconds or None
+    match = _SECONDS.fullmatch(latency)
+    return (float(match[1]) or None) if match else None
 
 
 def game_minutes_of(latency: str) -> int | None:
     """Return the game minutes in a text such as "5m"; None for any other text."""
-    found = _MINUTES.fullmatch(latency)
-    return int(found[1]) if found else None
+    match = _MINUTES.fullmatch(latency)
+    return int(match[1]) if match else None
 
 
 def is_latency(text: str) -> bool:

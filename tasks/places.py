@@ -64,17 +64,17 @@ def place_meant(text: str, case: Case) -> str | None:
     if not said or not places or said.casefold() in _NONE:
         return None
     own = {"home": case.profile.home, "work": case.profile.work}.get(said.casefold())
-    found = own or next((p.id for p in places if said.casefold() in (p.id.casefold(), p.name.casefold())), None)
-    if found is None:
-        meant = find_place(said, places) or _named_in_part(said, places)
-        found = meant.id if meant else None
-    if found is None:
+    meant = own or next((p.id for p in places if said.casefold() in (p.id.casefold(), p.name.casefold())), None)
+    if meant is None:
+        place = find_place(said, places) or _named_in_part(said, places)
+        meant = place.id if place else None
+    if meant is None:
         raise ValueError(f"no place is called {said!r}; known places: {', '.join(p.id for p in places)}")
-    return found
+    return meant
 
 
 def _named_in_part(said: str, places: tuple[Location, ...]) -> Location | None:
     """Return the only place whose name contains the answer ("the cafe"); None if several do."""
     word = said.casefold().removeprefix("the ").strip()
-    found = [p for p in places if len(word) > 2 and word in p.name.casefold()]
-    return found[0] if len(found) == 1 else None
+    containing = [p for p in places if len(word) > 2 and word in p.name.casefold()]
+    return containing[0] if len(containing) == 1 else None

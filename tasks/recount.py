@@ -2,8 +2,8 @@
 
 The request names the messages of the world's stream that the scope has not recounted yet, and the scope's cursor. The
 effects append one summary and move the cursor past the recounted messages, or do neither, so a scope never recounts a
-message twice. The next job takes the messages that did not fit; the same trigger requests it
-(`cogitate.scheduler.engine.triggers`); those of a failed recount wait for the next trigger.
+message twice. The next job, which the same trigger requests (`cogitate.scheduler.engine.triggers`), takes the messages
+that did not fit; those of a failed recount wait for the next trigger.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Reflect(Kind):
         return (Request(kind=self.name, owner=moment.owner, priority=3, params=params),)
 
     def known_params(self, moment: Moment) -> Mapping[str, object]:
-        """Return the last entry that the last reflection read, and the meters of the host's brief."""
+        """Return the last entry that the previous reflection read, and the meters of the host's brief."""
         return _params(moment, last_read(moment.stream)) | _condition(moment)
 
     def wake(self, moment: Moment) -> int | None:
@@ -172,8 +172,8 @@ class Reflect(Kind):
             ValueError: if the insight says nothing, or only asks.
         """
         assert isinstance(answer, ReflectionAnswer)
-        said = [word for word in words(_TIME.sub(" ", answer.insight)) if not word.isdecimal()]
-        if len(said) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
+        telling = [word for word in words(_TIME.sub(" ", answer.insight)) if not word.isdecimal()]
+        if len(telling) < FEWEST_WORDS or answer.insight.strip(" .").casefold() == "this is blank":
             raise ValueError(f"the insight {answer.insight!r} says nothing")
         if all(sentence.endswith(QUESTIONS) for sentence in split_sentences(answer.insight)):
             raise ValueError(f"the insight {answer.insight!r} only asks: state a conclusion")
@@ -266,6 +266,7 @@ def _insight_of(case: Case, recent: Sequence[Entry], *, few: bool) -> Insight:
         places=case.world.locations,
         delay=delay_of(case),
         language=quoting_language(case),
+        owners=case.world.names,
     )
     return find_insight(recalled, least=NOTABLE) if few else find_insight(recalled)
 

@@ -71,16 +71,16 @@ def term_counts(text: str, language: str = UNDETERMINED) -> Terms:
 def themed_counts(text: str, language: str = UNDETERMINED) -> Terms:
     """Return how often each stem, each theme and each part of a word occurs in a text (see `term_counts`)."""
     language = _language(text, language)
-    found, themes_of = _stems(text, language), themes()
-    terms = found + [theme for stem in found for theme in themes_of.get(stem, ())]
+    stemmed, themes_of = _stems(text, language), themes()
+    terms = stemmed + [theme for word in stemmed for theme in themes_of.get(word, ())]
     if language not in (ENGLISH, UNDETERMINED):
         terms += [f"#{part}" for word in _words(text, language) for part in _parts(word)]
     return Terms(terms, language)
 
 
 def _language(text: str, otherwise: str) -> str:
-    found = languages_of(text)[0]
-    return otherwise if found == UNDETERMINED else found
+    detected = languages_of(text)[0]
+    return otherwise if detected == UNDETERMINED else detected
 
 
 def _stems(text: str, language: str) -> list[str]:

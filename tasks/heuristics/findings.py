@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from cogitate.memory.appointments import appointments
-from cogitate.memory.clock import DAY, day_of
+from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.sentences import split_sentences
+from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, names_date
+from cogitate.memory.summaries.conversations import GAP
 from cogitate.tasks.heuristics.closing import AHEAD, is_closed
+from cogitate.tasks.heuristics.plans.dated_lines import mentions_in
 from cogitate.tasks.heuristics.promises import Promise, find_promises
 from cogitate.tasks.heuristics.reading import TIMED
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
@@ -45,21 +47,55 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
 
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:
-    """Yield what is to come within two days, the soonest first; what is over, or was declined, is not coming."""
+    """Yield what is to come within two days, the soonest first: appointments of talk, and what was noted."""
     found = TIMED.of(recalled.entries, recalled.owner, recalled.names)
-    timed = [e for e in found if e is not None and e.type not in ("plan", "reflection")]
-    end = recalled.minute + AHEAD
-    coming = appointments(timed, recalled.places, recalled.minute + recalled.delay + 1, end)
-    for item in coming:
+    noted = [e for e in found if e is not None and e.type not in ("plan", "reflection") and not is_dialogue(e)]
+    start, end = recalled.minute + recalled.delay + 1, recalled.minute + AHEAD
+    coming = [*appointments(noted, recalled.places, start, end), *recalled.agreed]
+    for item in sorted(one for one in coming if start <= one.minute < end):
         entry = recalled.by_number[item.number]
+        if is_dialogue(entry):
+            yield from _agreed(recalled, entry, item.minute)
+            continue
         if _is_of_another(recalled, entry):
             continue
-        spoken = recalled.told_by_number[item.number].line.text
-        said = next((s for s in split_sentences(spoken) if _names_hour(s, item.minute) and not s.endswith("?")), "")
+        said = _naming(recalled.told_by_number[item.number].line.text, item.minute)
         same_day = day_of(item.minute) == day_of(entry.minute) and not names_date(said)
         is_dated = same_day or "day " in said or anchor_days(said, entry.minute, around=recalled.language) != said
-        if said and is_dated and not _is_declined(recalled, entry):
+        if said and is_dated:
             yield Finding(tell(recalled, entry, said), (item.number,))
+
+
+def _agreed(recalled: Recalled, last: Entry, minute: int) -> Iterable[Finding]:
+    """Yield the line of a talk that names the hour of an appointment, with the question that it answers.
+
+    A line that names the day before them is told, too: it may name the matter.
+
+    Args:
+        last: the last line that adds to the appointment.
+    """
+    lines = [e for e in recalled.entries if is_dialogue(e) and {*e.subjects} == {*last.subjects}]
+    lines = [e for e in lines if last.minute - GAP < e.minute and e.number <= last.number]
+    told = [recalled.told_by_number[line.number].line for line in lines]
+    at = next((at for at in range(len(lines) - 1, -1, -1) if _naming(told[at].text, minute)), None)
+    if at is None:
+        return
+    parts = [(at, _naming(told[at].text, minute))]
+    if at and told[at - 1].speaker != told[at].speaker:
+        questions = [s for s in split_sentences(told[at - 1].text) if s.endswith(QUESTIONS)]
+        parts = [*((at - 1, question) for question in questions[-1:]), *parts]
+    for index in range(parts[0][0]):
+        named = [m for m in mentions_in(told[index].text, lines[index].minute, clock_in_force()) if not m.asks]
+        if day := next((m.text for m in named if m.day == day_of(minute)), ""):
+            parts = [(index, day), *parts]
+            break
+    text = joined(tell(recalled, lines[index], said) for index, said in parts)
+    yield Finding(text, tuple(sorted({lines[index].number for index, _ in parts})))
+
+
+def _naming(text: str, minute: int) -> str:
+    """Return the first sentence that names the hour of a game time and does not ask for it, or ""."""
+    return next((s for s in split_sentences(text) if _names_hour(s, minute) and not s.endswith(QUESTIONS)), "")
 
 
 def _is_of_another(recalled: Recalled, entry: Entry) -> bool:
@@ -74,14 +110,3 @@ def _is_of_another(recalled: Recalled, entry: Entry) -> bool:
 def _names_hour(text: str, minute: int) -> bool:
     """Return whether a text names the hour of a game time."""
     return any(time.minute == minute % DAY for time in find_times(text))
-
-
-def _is_declined(recalled: Recalled, entry: Entry) -> bool:
-    """Return whether the line of dialogue that follows an invitation, by another, declines it."""
-    told, later = recalled.told_by_number, (e for e in recalled.entries if e.number > entry.number and is_dialogue(e))
-    answer = next(later, None) if is_dialogue(entry) else None
-    return (
-        answer is not None
-        and told[answer.number].line.speaker != told[entry.number].line.speaker
-        and language_of(answer.text).declines(told[answer.number].line.text)
-    )

@@ -10,20 +10,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import chain
 from math import inf, sqrt
 from operator import itemgetter, mul
 from statistics import fmean
 from typing import NamedTuple
 
-from cogitate.memory.entry import Entry, is_dialogue, rating
+from cogitate.memory.clock import DAY, clock_in_force, day_of
+from cogitate.memory.entry import ORDINARY, Entry, is_dialogue, rating
+from cogitate.memory.language.entities import is_number
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of, phrases_of
 from cogitate.memory.language.port import language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.text import normal, stems
+from cogitate.memory.language.text import words as words_in
+from cogitate.memory.language.times import find_times
 from cogitate.memory.retrieval.terms import TERMS
+from cogitate.memory.summaries.conversations import GAP
 from cogitate.tasks.heuristics.closing import is_closed, is_past
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
+from cogitate.tasks.heuristics.plans.dated_lines import mentions_in
 from cogitate.tasks.heuristics.pressing import IMPORTANT, are_of_one_matter
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import BY_TIME, TIMED, sentences_of
@@ -37,6 +44,8 @@ EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
 FEWEST = 2  # words of what says something alone, without function words
 OUTSTANDING = 2  # standard deviations of importance above the mean of a period
+_SUBJECT = 3  # words of a subject at most, behind which a verb tells of a state
+_SEEN, _NOTABLE, _REMARK = range(3)  # ranks
 READ_AGAIN = 4  # reflections of which nothing is told again
 Over = Mapping[int, Collection[str]]  # sentences that are told no more, by the numbers of their entries
 
@@ -65,7 +74,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     chosen += _outcomes(recalled, chosen, fresh)
     chosen.sort(key=lambda finding: recalled.by_number[finding.evidence[0]].minute)
     for finding in typed_findings(recalled, promises):
-        same = next((at for at, other in enumerate(chosen) if finding.text == other.text), None)
+        same = next((at for at, other in enumerate(chosen) if {*other.evidence} <= {*finding.evidence}), None)
         if same is not None:
             chosen = [*chosen[:same], *chosen[same + 1 :], finding]  # with all entries that show it
         elif fresh(finding.text, frozenset() if finding.is_outcome else frozenset(stems(finding.text))):
@@ -90,35 +99,91 @@ def is_quiet(text: str) -> bool:
 def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[Finding]:
     """Return the sentences nearest to the centre of a period, and the one that stands out by its importance.
 
-    Sentences that do not stand alone come last. All but the first are notable, at least half as near as the first, no
-    question, and share at most two thirds of their words with those before. Repeats of earlier entries do not count.
+    Of what was said it tells one sentence of each talk, which names a figure or a time, proposes something, tells of
+    trouble or shares half of its words with other entries; a remark only where nothing else is told. The last grave
+    event tells how the period ended. Sentences that do not stand alone come last. All but the first are at least half
+    as near as the first, no question, and share at most two thirds of their words with those before. Repeats of earlier
+    entries do not count.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
-    sentences = [s for entry in new for s in _tellable(recalled, entry, over)]
+    telling = [(entry, [*_tellable(recalled, entry, over)]) for entry in new]
+    sentences = [s for _, found in telling for s in found]
     earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
     weights = weights_of(sentences, recalled.repeats, earlier)
-    near = [(not _stands(s.part), -nearness(s, weights), s.number, s) for s in sentences]
-    near.sort(key=itemgetter(0, 1, 2))
+    entries_with = Counter(chain.from_iterable({w for s in found for w in s.part.stems} for _, found in telling))
+    ranks = _Ranks(recalled, entries_with)
+    near = [(ranks.of(s), not _stands(s.part), -nearness(s, weights), s.number, s) for s in sentences]
+    near.sort(key=itemgetter(0, 1, 2, 3))
     most = _outstanding(recalled.recent)
     foremost = [one for one in near if one[-1].importance >= most][:1]
+    grave = [
+        one for one in near if one[-1].importance >= IMPORTANT and not is_dialogue(recalled.by_number[one[-1].number])
+    ]
+    last = sorted(grave, key=lambda one: -one[-1].number)[:1]  # how the period ended
     chosen: list[Finding] = []
     told: set[str] = set()
     half = 0.0
-    for _, negated, number, sentence in (*near[:1], *foremost, *near):
+    for rank, _, negated, number, sentence in (*near[:1], *foremost, *last, *near):
         entry, said, words = recalled.by_number[number], sentence.part.text, sentence.part.stems
-        if len(chosen) == MOST_CENTRAL:
+        if len(chosen) == MOST_CENTRAL or (chosen and rank == _REMARK):
             break
-        is_near = -negated >= half or sentence.importance >= most
-        is_new = 3 * len(words - told) >= len(words)
-        is_notable = sentence.importance >= NOTABLE and not said.endswith(QUESTIONS)
-        if (chosen and not (is_near and is_new and is_notable)) or _is_over(recalled, entry, said):
+        is_near = -negated >= half or sentence.importance >= most or any(sentence is one[-1] for one in last)
+        is_new = 3 * len(words - told) >= len(words) and not said.endswith(QUESTIONS)
+        if (chosen and not (is_near and is_new)) or _is_over(recalled, entry, said):
+            continue
+        if is_dialogue(entry) and any(_are_of_one_talk(entry, recalled.by_number[one.evidence[0]]) for one in chosen):
             continue
         if fresh(text := tell(recalled, entry, said), words):
             chosen.append(Finding(text, (number,)))
             told |= words
             half = half or -negated / 2
     return chosen
+
+
+class _Ranks:
+    """The order in which the sentences of a period are told.
+
+    Ordinary events come first where a period has talk and nothing else that was seen is notable; then what is notable;
+    last ordinary states, and remarks.
+    """
+
+    def __init__(self, recalled: Recalled, entries_with: Mapping[str, int]) -> None:
+        self._recalled = recalled
+        self._entries_with = entries_with
+        seen = [rating(entry) for entry in recalled.recent if not is_dialogue(entry)]
+        self._is_eventful = len(seen) == len(recalled.recent) or max(seen, default=0) >= NOTABLE
+
+    def of(self, sentence: Sentence) -> int:
+        """Return the rank of a sentence, 0 for the first."""
+        said, stemmed = sentence.part.text, sentence.part.stems
+        is_notable = sentence.importance >= NOTABLE
+        if is_dialogue(self._recalled.by_number[sentence.number]):
+            recurs = 2 * sum(self._entries_with[word] > 1 for word in stemmed) >= len(stemmed)
+            return _NOTABLE if is_notable and (recurs or _is_telling(said, self._recalled.language)) else _REMARK
+        if is_notable:
+            return _NOTABLE
+        return _SEEN if not self._is_eventful and sentence.importance >= ORDINARY and not _is_state(said) else _REMARK
+
+
+@lru_cache(maxsize=32_768)
+def _is_state(noted: str) -> bool:
+    """Return whether a note tells of a state, or of what somebody is about: "The shelf is empty", "Ada is baking"."""
+    said, known = noted.split(), language_of(noted)
+    return any(known.tells_state(" ".join(said[at:])) for at in range(1, _SUBJECT + 1))
+
+
+@lru_cache(maxsize=32_768)
+def _is_telling(said: str, around: str) -> bool:
+    """Return whether a remark names a figure or a time, proposes something, or tells of trouble."""
+    known = language_of(said, around)
+    if any(map(is_number, words_in(said))) or find_times(said) or tells_trouble(said, around):
+        return True
+    return known.proposes(said) != ""
+
+
+def _are_of_one_talk(line: Entry, other: Entry) -> bool:
+    return is_dialogue(other) and {*line.subjects} == {*other.subjects} and abs(line.minute - other.minute) < GAP
 
 
 def _outstanding(recent: Sequence[Entry]) -> float:
@@ -195,9 +260,17 @@ def _stands(part: Part) -> bool:
 
 
 def _is_over(recalled: Recalled, entry: Entry, sentence: str) -> bool:
-    """Return whether a sentence announces what is over, or was called off or moved."""
+    """Return whether a sentence announces what is over, or was called off or moved, as the owner's plans have it."""
     timed = TIMED.of(recalled.entries, recalled.owner, recalled.names)
-    return is_past(sentence, entry, timed, recalled.places, recalled.minute)
+    if is_past(sentence, entry, timed, recalled.places, recalled.minute):
+        return True
+    for said in mentions_in(sentence, entry.minute, clock_in_force()) if is_dialogue(entry) else ():
+        day = day_of(entry.minute) if said.day is None else said.day
+        due = day * DAY + (said.time or 0)
+        if said.time is not None and due > entry.minute:
+            agreed = [a.minute for a in recalled.agreed if _are_of_one_talk(entry, recalled.by_number[a.number])]
+            return due <= recalled.minute or (bool(agreed) and due not in agreed)
+    return False
 
 
 class _Fresh:

@@ -12,7 +12,8 @@ from functools import cached_property, partial
 from operator import attrgetter
 from typing import NamedTuple
 
-from cogitate.memory.clock import day_of
+from cogitate.memory.appointments import Appointment
+from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.port import language_called, language_of
@@ -20,10 +21,12 @@ from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
+from cogitate.tasks.heuristics.plans.said_times import find_said
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
-from cogitate.tasks.heuristics.reading import TOLD, Told
+from cogitate.tasks.heuristics.reading import TIMED, TOLD, Told
 
 NUMBER = attrgetter("number")
+_AHEAD = 3 * DAY  # game minutes in which an announced hour is compared with plans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,7 @@ class Recalled:
     places: Sequence[Location] = ()
     delay: int = 0  # game minutes until the owner has it
     language: str = ENGLISH  # in which the owner tells
+    owners: Mapping[str, str] | None = None  # the names of owners alone, as plans read them; None: `names`
 
     @cached_property
     def told(self) -> Sequence[Told]:
@@ -59,6 +63,15 @@ class Recalled:
     def by_number(self) -> Mapping[int, Entry]:
         """Return the entries by number."""
         return dict(zip(map(NUMBER, self.entries), self.entries, strict=True))
+
+    @cached_property
+    def agreed(self) -> Sequence[Appointment]:
+        """Return the owner's appointments of these days in talk, as its plans have them."""
+        found = TIMED.of(self.entries, self.owner, self.names)
+        timed = [entry for entry in found if entry is not None and entry.type not in ("plan", "reflection")]
+        names = self.names if self.owners is None else self.owners
+        said = find_said(self.owner, self.entries, names, self.places, timed, (self.minute, self.minute + _AHEAD))
+        return sorted((*said.timed, *said.due))
 
     @cached_property
     def name(self) -> str:

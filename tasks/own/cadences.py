@@ -82,12 +82,12 @@ def daily(time: str, *, spread: int = 0) -> Cadence:
     Raises:
         KindError: when the time or the spread is invalid.
     """
-    found = _TIME.fullmatch(time) if isinstance(time, str) else None
-    if found is None:
+    match = _TIME.fullmatch(time) if isinstance(time, str) else None
+    if match is None:
         raise KindError(f'daily({time!r}): give a time from "00:00" to "23:59"')
     if type(spread) is not int or not 0 <= spread <= DAY:
         raise KindError(f"daily(…, spread={spread!r}): give game minutes from 0 to {DAY}")
-    return Repeating(DAY, int(found[1]) * 60 + int(found[2]), spread, time)
+    return Repeating(DAY, int(match[1]) * 60 + int(match[2]), spread, time)
 
 
 def every(span: str) -> Cadence:
@@ -101,13 +101,13 @@ def every(span: str) -> Cadence:
     """
     if minutes := minutes_in(span):
         return Repeating(minutes, spread=minutes)
-    found = _TURNS.fullmatch(span) if isinstance(span, str) else None
-    if found is None:
+    match = _TURNS.fullmatch(span) if isinstance(span, str) else None
+    if match is None:
         raise KindError(f'every({span!r}): give a span of game time such as "30s", "90m", "6h" or "2d", or "3 ticks"')
-    return Turns(seconds=int(found[1])) if found[2] == "s" else Turns(ticks=int(found[1]))
+    return Turns(seconds=int(match[1])) if match[2] == "s" else Turns(ticks=int(match[1]))
 
 
 def minutes_in(span: object) -> int:
     """Return the game minutes of a span such as "90m", "6h" or "2d"; 0 for anything else."""
-    found = _SPAN.fullmatch(span) if isinstance(span, str) else None
-    return int(found[1]) * _MINUTES[found[2]] if found else 0
+    match = _SPAN.fullmatch(span) if isinstance(span, str) else None
+    return int(match[1]) * _MINUTES[match[2]] if match else 0

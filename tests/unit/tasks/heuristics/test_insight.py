@@ -156,9 +156,9 @@ def test_what_was_heard_on_earlier_days_too_weighs_less_than_what_is_new() -> No
     live = stream_of(
         *old,
         *(message(f"Fish costs {n} coins at the harbour.", 1_500 + n, importance=5) for n in (7, 8)),
-        message("Smugglers dug a tunnel below the tower.", 1_600, importance=5),
-        message("Wolves broke into the old barn yesterday.", 1_601, importance=5),
-        message("Lightning split an oak beside our chapel.", 1_602, importance=5),
+        message("Smugglers dug 2 tunnels below the tower.", 1_600, importance=5),
+        message("Wolves broke into 4 old barns yesterday.", 1_640, importance=5),
+        message("Lightning split 9 oaks beside our chapel.", 1_680, importance=5),
     ).live()
 
     def told_after(before: Sequence[Entry]) -> str:
@@ -416,3 +416,23 @@ def test_trouble_is_told_with_its_outcome(language: str, trouble: str, outcome: 
     assert text.endswith(outcome)
     assert text.count("goats") == 1
     assert trouble in noticed(seen, *others, language=language).text
+
+
+def test_of_a_talk_one_sentence_is_told_and_a_remark_only_alone() -> None:
+    order = message("Rope off 3 piers for us.", 600, importance=5)
+    remark = message("Your hat looks lovely beside that wall.", 700, importance=5)
+    assert told(noticed(order, message("Bring 2 lamps for us.", 601, importance=5))) in (
+        'Maria Lopez told Klaus Mueller: "Rope off 3 piers for us."',
+        'Maria Lopez told Klaus Mueller: "Bring 2 lamps for us."',
+    )
+    assert "hat" not in told(noticed(order, remark))
+    assert "hat" in told(noticed(remark))
+
+
+def test_ordinary_events_come_before_talk_where_nothing_seen_is_notable() -> None:
+    line = message("Twenty gallons off the awning, near enough!", 600, importance=5)
+    seen = observation("Maria Lopez caught rain in the awning.", 590, importance=3)
+    state = observation("The awning is wet.", 591, importance=3)
+    text = told(noticed(line, seen, state))
+    assert "caught rain" in text
+    assert "is wet" not in text
