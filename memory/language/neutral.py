@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from cogitate.memory.language.commitments import Doer, Outcome, Person, Vow, are_alike
 from cogitate.memory.language.packs import Pack, fold
-from cogitate.memory.language.sentences import QUESTIONS, has_end, joined, split_sentences, with_end
+from cogitate.memory.language.sentences import CLAUSES, QUESTIONS, has_end, joined, split_sentences, with_end
 from cogitate.memory.language.talk import Doers, Speakers, Speech, Talk
 from cogitate.memory.language.text import stems, words
 from cogitate.memory.language.times import anchor_days, days_named, find_times
@@ -76,7 +76,8 @@ class Neutral:
         dated = anchor_days(sentence, minute, self._pack)
         if (new := self._pack.moved_to(dated)) is None:
             return None
-        said = new if find_times(new, self._pack) else dated
+        timed = (clause for clause in CLAUSES.split(new) if find_times(clause, self._pack))
+        said = next(timed, dated)
         days, times = days_named(said, self._pack), find_times(said, self._pack)
         if not times or (said is dated and len(times) == 1):  # the hour that it had
             return None

@@ -29,7 +29,7 @@ _OF_DAYS = ("not_after", "merged")
 _READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "fractions", "numbers")
 _CLOSING = ("up_to", "then", "day_parts", "often")
 _OPEN = ("refusals", "doubts", "others", "own", "ours", "yours")
-_EXCHANGED = ("joins", "asks", "offers", "assents", "declines", "puts_off", "other_days")
+_EXCHANGED = ("joins", "asks", "offers", "assents", "declines", "puts_off", "other_days", "needs")
 _WAYS = (
     "sleep",
     "food",
@@ -183,7 +183,10 @@ class Pack:
     def moved_to(self, sentence: str) -> str | None:
         """Return the words that tell the new time of what a sentence moves, as far as words are known; None if none."""
         found = None if self._moves is None else self._moves.search(sentence)
-        return None if found is None else sentence[found.end() :]
+        if found is None:
+            return None
+        is_around = "…" in self.phrase("moves") and any(map(str.isdigit, found[0]))  # "auf 20 Uhr verschieben"
+        return sentence[found.start() if is_around else found.end() :]
 
     @cached_property
     def _moves(self) -> re.Pattern[str] | None:
@@ -217,7 +220,7 @@ class Pack:
 
     def persons(self, sentence: str) -> frozenset[Person]:
         """Return whom a sentence is about, by its pronouns."""
-        known: tuple[tuple[str, Person], ...] = (("ours", "we"), ("own", "I"), ("yours", "you"))
+        known: tuple[tuple[str, Person], ...] = (("ours", "we"), ("own", "I"), ("yours", "you"), ("needs", "you"))
         found = {person for key, person in known if self.says(key, sentence)}
         return frozenset(found - {"I"} if "we" in found else found)
 

@@ -10,6 +10,7 @@ from cogitate.memory.language.text import KANA_AND_HAN, WHITE_SPACE
 #: Halves of a character class. After a mark of the first a space follows, or the text ends; not so after the second.
 SPACED = ".!?…\u061f\u06d4\u0964\u0965\u0589\u1362\u17d4\u104b"
 UNSPACED = "。！？｡"
+CLAUSES = re.compile(r"[,;，；、]\s*|\s[–—]\s")  # what parts the clauses of a sentence
 QUESTIONS = ("?", "？", "؟", "\u1367", "\u037e", "か。")
 _CLOSING = "\"'”’»)\\]」』）”“"  # the last closes German ones
 _ENDED = re.compile(rf"[{SPACED}{UNSPACED}][{_CLOSING}]*+$|[{_CLOSING}]$")

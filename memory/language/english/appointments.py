@@ -17,6 +17,7 @@ _ONGOING = re.compile(
     r"\b(?:is|are)\s++(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
     re.IGNORECASE,
 )  # an observed activity is not an appointment
+_AHEAD = re.compile(r"\btomorrow\b|\bon (?:the \w+ of )?day \d", re.IGNORECASE)  # then "is coming" is ahead, too
 #: It tells how late it is: "It's already 8:30".
 _NOW = re.compile(r"\bit(?:['’]?s| is) (?:\w+ )?(?=\d|noon|midnight|half|quarter)", re.IGNORECASE)
 _REPLACED = re.compile(r"\b(?:instead of|rather than|not|from)(?: at)? $", re.IGNORECASE)  # stands before the old time
@@ -42,9 +43,8 @@ def leaves_open(sentence: str) -> bool:
     """Return whether a sentence denies, doubts, refuses or tells of others, of what is past or of what happens now."""
     if sentence.endswith("?"):
         return is_refusal(sentence)
-    return (
-        any(cue.search(sentence) for cue in (_PAST, _ONGOING, _NOW)) or is_open(sentence) or is_of_others(sentence, "")
-    )
+    happens = (_ONGOING.search(sentence) and not _AHEAD.search(sentence)) or _NOW.search(sentence)
+    return bool(_PAST.search(sentence) or happens or is_open(sentence) or is_of_others(sentence, ""))
 
 
 def is_called_off(sentence: str) -> bool:

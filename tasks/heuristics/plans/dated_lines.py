@@ -14,7 +14,7 @@ from cogitate.memory.language.commitments import MAX_WHAT, Doer, Person
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
 from cogitate.memory.language.port import Language, language_called
-from cogitate.memory.language.sentences import QUESTIONS, split_sentences
+from cogitate.memory.language.sentences import CLAUSES, QUESTIONS, split_sentences
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import is_unspaced, stem
 from cogitate.memory.language.times import Time, anchor_days, days_named, find_times, is_bare_hour, names_date
@@ -25,7 +25,6 @@ from cogitate.tasks.heuristics.reading import FoundOnce
 _FEW_WORDS, _FEW_CHARACTERS, _FEWEST_CHARACTERS = 2, 6, 3  # beside an hour, in what adds nothing but it
 _BEFORE, _BEHIND = 16, 5  # characters around an hour in which a word makes it a deadline
 SHOWS_NONE = (UNDETERMINED, OTHER)  # languages of a text that shows none that is known
-_CLAUSES = re.compile(r"[,;，；、]\s*|\s[–—]\s")
 _GIVEN_NAMES = english("hers") | english("his")
 _LATER = 10 * DAY  # by which a text is read anew, so that days before the first are told by a number
 
@@ -139,7 +138,7 @@ def mentions_in(text: str, minute: int, clock: Clock, language: str = "") -> tup
 
 def _parts(sentence: str, known: Language, pack: Pack) -> Sequence[str]:
     """Return the two halves of a sentence that names an hour for each of two people, or the sentence."""
-    for comma in _CLAUSES.finditer(sentence) if len(find_times(sentence, pack)) > 1 else ():
+    for comma in CLAUSES.finditer(sentence) if len(find_times(sentence, pack)) > 1 else ():
         halves = sentence[: comma.start()], sentence[comma.end() :]
         persons = [known.persons(half) for half in halves]
         if all(find_times(half, pack) for half in halves) and all(persons) and persons[0] != persons[1]:
@@ -201,7 +200,7 @@ def _is_denied(known: Language, sentence: str, minute: int, pack: Pack) -> bool:
     "I can't, I'm at the dentist till 11" names an hour that holds. A clause with little beside its time does not count
     alone: then the whole sentence is judged.
     """
-    dated = [anchor_days(clause, minute, pack) for clause in _CLAUSES.split(sentence)]
+    dated = [anchor_days(clause, minute, pack) for clause in CLAUSES.split(sentence)]
     timed = [c for c in dated if not _adds_little(known, c, find_times(c, pack), pack)]
     timed = [c for c in timed if find_times(c, pack) or days_named(c, pack)]
     return any(
@@ -255,7 +254,7 @@ def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pa
 
 def _is_said_apart(known: Language, sentence: str, pack: Pack) -> bool:
     """Return whether the only clause with an hour says little else, but something: "make that eleven, it is late"."""
-    timed = [c for c in _CLAUSES.split(sentence) if find_times(c, pack)]
+    timed = [c for c in CLAUSES.split(sentence) if find_times(c, pack)]
     if len(timed) != 1 or not known.deed_words(timed[0]) - _small_words(languages_of(sentence)[0]):
         return False
     few = _FEW_CHARACTERS if known.persons(timed[0]) else _FEWEST_CHARACTERS

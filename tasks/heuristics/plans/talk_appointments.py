@@ -25,6 +25,7 @@ from cogitate.tasks.heuristics.plans.dated_lines import (
 
 _ANSWERS = 2  # sentences of a line that may answer the question before it
 _MOST_PARTS = 3  # lines that are told together
+_SHOWS_LANGUAGE = 5  # words of a line from which its language is surely known: "No, non posso" may be of several
 _NEW = 2  # words that make a sentence about the same hour worth telling
 
 
@@ -120,7 +121,13 @@ class _TalkReader:
 
     def _reply(self, line: Line) -> Reply:
         own = prevailing_language((line.text,), self._language)
-        return read_reply(line.text, line.minute, self._language if own in SHOWS_NONE else own)
+        if own in SHOWS_NONE:
+            own = self._language
+        reply = read_reply(line.text, line.minute, own)
+        if own != self._language and len(line.text.split()) < _SHOWS_LANGUAGE and not reply.refuses:
+            around = read_reply(line.text, line.minute, self._language)
+            return around if around.refuses else reply
+        return reply
 
     def _mentions(self, line: Line) -> Sequence[Mention]:
         if line.mentions or languages_of(line.text)[0] == self._language:

@@ -115,6 +115,30 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
             "20:00 Ada：今天晚上七点在仓库开会——改到八点吧，我要先吃饭",
         ),
         (
+            "The inspector is coming tomorrow at 10:00.",
+            "Then we sweep the boiler room.",
+            "10:00 The inspector is coming today at 10:00 (Bo)",
+            "10:00 Ada: The inspector is coming today at 10:00",
+        ),
+        (
+            "明天晚上七点我们一起吃饭。",
+            "改到八点吧，吃饭的地方七点没位子。",
+            "20:00 今天晚上七点我们一起吃饭——Bo：改到八点吧，吃饭的地方七点没位子",
+            "20:00 Ada：今天晚上七点我们一起吃饭——改到八点吧，吃饭的地方七点没位子",
+        ),
+        (
+            "Wir proben morgen um 18 Uhr.",
+            "Wir müssen die Probe auf 20 Uhr verschieben.",
+            "20:00 Wir proben heute um 18 Uhr – Bo: Wir müssen die Probe auf 20 Uhr verschieben",
+            "20:00 Ada: Wir proben heute um 18 Uhr – Wir müssen die Probe auf 20 Uhr verschieben",
+        ),
+        (
+            "Il me faut les affiches demain avant midi.",
+            "Vous les aurez.",
+            "before 12:00 Il me faut les affiches aujourd'hui avant midi (Bo)",
+            "before 12:00 Ada\xa0: Il me faut les affiches aujourd'hui avant midi",
+        ),
+        (
             "Packst du morgen um vier mit mir den Wagen?",
             "Um vier sitz ich auf der Presse. Um sieben?",
             "19:00 Packst du heute um vier mit mir den Wagen? – Bo: Um vier sitz ich auf der Presse. Um sieben?",
@@ -152,6 +176,7 @@ def test_what_is_said_for_a_time_is_told_with_its_exchange(first: str, second: s
         ("明日の十時に掃除を手伝ってくれる？", "ちょっと考えさせて。"),
         ("明天晚上七点一起吃饭好吗？", "不行，我来不了。"),
         ("Can you look at the pump with me tomorrow at 9?", "Could we do it another day? I'm buried in invoices."),
+        ("Mi aiuti domani alle dieci con il trasloco?", "No, non posso."),
         ("Hilfst du mir morgen um zehn?", "Morgen wird das nichts, ich hab Spätschicht."),
         ("Marco leaves tomorrow at six, poor man.", "He never liked the early ferry."),
         ("Tomorrow's bread is ready.", "On Friday at 9 we bake again."),
