@@ -1,4 +1,4 @@
-"""Opens a run: creates, resumes, replaces or forks it."""
+"""Opens a run: creates, resumes, replaces or forks it, with the terms that follow from its settings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from redis import Redis
 
 from cogitate.memory import typed_json
 from cogitate.memory.errors import quoted
+from cogitate.scheduler.budget.rules import rules_of, view_of
 from cogitate.scheduler.budget.settings_checks import check_prices
-from cogitate.scheduler.config.facts import keep_settings, kept_settings
+from cogitate.scheduler.config.facts import Facts, keep_settings, kept_settings, with_conditions
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
-from cogitate.scheduler.journal.changes import Change, Fork
+from cogitate.scheduler.journal.changes import Change, Conditions, Fork
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from cogitate.scheduler.journal.fork_source import ForkSource, source_of
 from cogitate.scheduler.journal.origin import origin_of
@@ -28,10 +29,11 @@ from cogitate.scheduler.ledger.errors import LedgerError, RunRolledBack
 from cogitate.scheduler.ledger.ledger import HostLedger, Value
 from cogitate.scheduler.ledger.presence import check_unheld
 from cogitate.scheduler.ledger.run_store import RunStore, run_exists
-from cogitate.scheduler.tick.arguments import check_flag
+from cogitate.scheduler.tick.arguments import Arguments, Terms, TermsOf, check_flag
 from cogitate.scheduler.tick.commit import CommitThread, SendCommit, commit_at_once
 from cogitate.scheduler.tick.doubts import unused_settings
 from cogitate.scheduler.tick.run_end import let_go
+from cogitate.tasks.registry import kinds
 
 Exist = Literal["create", "resume", "replace"]
 World = Literal["repeat", "present"]
@@ -250,3 +252,41 @@ def exported_journal(settings: Settings, ledger: HostLedger) -> ExportedJournal 
     if not settings.journal_export:
         return None
     return ExportedJournal(journal_folder(settings.data_dir, ledger.run, ledger.incarnation))
+
+
+def terms_of(settings: Settings, given: Arguments, conditions: Conditions | None = None) -> Terms:
+    """Derive a run's terms from its settings.
+
+    Args:
+        conditions: the conditions that begin now; None: the facts stay those of the first tick.
+    """
+
+    def facts(before: Facts) -> Facts:
+        return before if conditions is None else with_conditions(before, settings, conditions.templates)
+
+    return Terms(
+        rules=rules_of(settings, kinds(), given.brief, given.tier_of),
+        view=view_of(settings),
+        routing=settings.routing().with_types(given.event_types),
+        facts=facts,
+    )
+
+
+def later_terms(over: Settings, given: Arguments) -> TermsOf:
+    """Return a function that derives the terms of later conditions.
+
+    Args:
+        over: this machine's settings, for all that a run does not keep.
+    """
+    return lambda conditions: terms_of(settings_under(conditions, over), given, conditions)
+
+
+def settings_under(conditions: Conditions, over: Settings) -> Settings:
+    return kept_settings(msgspec.json.encode(conditions.settings), over)
+
+
+def settings_of_run(store: RunStore, settings: Settings) -> list[Settings]:
+    """Return a run's present settings, then those of each later condition of a fork."""
+    origin = origin_of(store)
+    later = origin.conditions[1:] if origin is not None else ()
+    return [settings, *(settings_under(conditions, settings) for conditions in later)]

@@ -19,12 +19,14 @@ from cogitate.hosting.opening import (
     check_opening,
     description_of,
     exported_journal,
+    later_terms,
     open_commits,
     open_run,
     prior_now,
     resumed_settings,
+    settings_of_run,
+    terms_of,
 )
-from cogitate.hosting.terms import later_terms, settings_of_run, terms_of
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
@@ -54,6 +56,7 @@ from cogitate.scheduler.tick.doubts import (
     UNUSED_OWNER,
     tell_ignored,
     tell_low_prices,
+    tell_misspelt_variables,
     tell_small_limits,
     tell_strangers,
     tell_unasked,
@@ -271,6 +274,7 @@ class TickLoop(BodyCalls):
             tell_strangers(self.state, settings, given.owners)
             self._loop.calls.doubts.look_at_profiles(self.state.profiles or given.owners)
             tell_unasked(run, settings, given.settings)
+            tell_misspelt_variables(run)
             tell_low_prices(run, settings)
             tell_small_limits(run, self.state.rules, self.state.view)
             self._readiness = readiness
@@ -355,6 +359,9 @@ class TickLoop(BodyCalls):
                 self._loop.finish()
             else:
                 self._loop.abandon()
+
+    def __repr__(self) -> str:
+        return f"<TickLoop of run {self.ledger.run!r} at tick {self._loop.tick}>"
 
     def __enter__(self) -> Self:
         return self

@@ -79,7 +79,7 @@ GROUPS = {
             "cogitate run --recorded DIR --llm openai --limit-usd 0.50",
         ),
         "fork": _command(
-            "commands.fork",
+            "commands.run",
             "fork",
             "cogitate fork town-1 --at 'day 1 12:00' --run noon",
             "cogitate fork town-1 --at 720 --run poor --set day.tokens=20000",
@@ -182,7 +182,7 @@ GROUPS = {
             "cogitate retry town-1/360/plan/agent:isabella/0/0",
             "cogitate retry town-1 --state failed --kind plan --reason 'the model is back'",
         ),
-        "move": _command("commands.move", "move", "cogitate move town-1 --to redis://second:6379/0"),
+        "move": _command("commands.runs", "move", "cogitate move town-1 --to redis://second:6379/0"),
         "delete": _command("commands.runs", "delete", "cogitate delete town-1 --yes"),
     },
     "Prove, estimate, load-test": {

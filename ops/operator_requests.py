@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import NamedTuple
 
+from cogitate.memory.errors import quoted
 from cogitate.ops.command_options import CAPSULE
 from cogitate.scheduler.config.controls import (
     FULL,
@@ -81,6 +83,8 @@ def cadence_request(run: str, kind: str, factor: float | None, *, pin: bool, aut
             f"{factor:g} is not a share of the usual cadence: give {1 / FULL:g} to 1, or 0 for never"
         )
     if kind != KIND:
+        if get_close_matches(kind, [KIND]):
+            raise ConfigurationError(f"only {KIND} can be throttled, not {quoted(kind)}: did you mean {KIND}?")
         raise ConfigurationError(
             f"only {KIND} can be throttled; for others set a limit: cogitate budget {run} set day.kind:{kind}.calls N"
         )

@@ -121,7 +121,10 @@ def comparison_lines(comparison: Comparison, since: int = 1) -> list[str]:
                 else f"{figures.jobs:,} jobs, {figures.by_model:,} by a model, {figures.late:,} late, "
                 f"{figures.denied:,} refused by the budget, {figures.tokens:,} tokens, ${figures.usd_micros / 1e6:.4f}"
             )
-        lines.append(f"{kind}: {cells[0]}" + ("" if cells[0] == cells[1] else f" | {cells[1]}"))
+        if cells[0] == cells[1]:
+            lines.append(f"{kind} in both: {cells[0]}")
+        else:
+            lines += [f"{kind} in {comparison.a}: {cells[0]}", f"{kind} in {comparison.b}: {cells[1]}"]
     if comparison.ends[0] != comparison.ends[1]:
         lines.append(
             f"{comparison.a} ends at tick {comparison.ends[0]:,}, {comparison.b} at tick {comparison.ends[1]:,}"

@@ -1,4 +1,4 @@
-"""`cogitate run`: run a world whose agents think within a budget."""
+"""`cogitate run`: run a world whose agents think within a budget; `cogitate fork`: continue from a tick of a run."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from cogitate.ops.command_options import (
     program_name,
 )
 from cogitate.ops.commands.progress import RunProgress
-from cogitate.ops.commands.run_choice import RunChoice, new_run, resumed_run
+from cogitate.ops.commands.run_choice import RunChoice, forked_run, new_run, resumed_run
 from cogitate.ops.commands.verify import audit_at_end, tick_auditor
 from cogitate.ops.doctor.endpoints import warn_of_missing_models
+from cogitate.ops.fork_changes import read_set, read_template
 from cogitate.ops.formatting.budget import real_day_line
 from cogitate.ops.formatting.run import Took, print_summary, report_json
 from cogitate.ops.signals import Interruption, interruptible
@@ -288,3 +289,46 @@ def _print_next_steps(
     print_line("\nWhat to try next", style="bold")
     for what, command in lines:
         print_line(f"  {what:<18} {command}")
+
+
+def fork(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, or the file of its capsule (.capsule).")],
+    at: Annotated[str, typer.Option(metavar="TIME", help="The last tick to repeat: 720, or 'day 2 12:00'.")],
+    name: Annotated[str, typer.Option("--run", metavar="NEW", help="The fork's name.")],
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A setting, or a limit of `cogitate budget`, from the next tick on."
+        ),
+    ] = None,
+    template: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A prompt template, from the next tick on."),
+    ] = None,
+    world: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Changes to what agents observe, and to their profiles.")
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(metavar="D", min=1, help="The length in game days (default the source's)."),
+    ] = None,
+    ticks: Annotated[int | None, typer.Option(metavar="N", min=1, help="The length in ticks instead of days.")] = None,
+    workers: Annotated[int | None, typer.Option(metavar="W", help="Worker processes to start; 0: none.")] = None,
+    tick_rate: Annotated[
+        str | None, typer.Option(metavar="HZ|max", help="Ticks a second: that of the source (default max).")
+    ] = None,
+    *,
+    options: SharedOptions,
+) -> int:
+    """Repeat a run up to a tick, calling no model, and continue from there. An unchanged fork equals its source."""
+    if days is not None and ticks is not None:
+        raise ConfigurationError(f"give --days {days} or --ticks {ticks}, not both")
+    settings = options.settings(workers=workers, tick_rate=tick_rate)
+    check_run_name(name)
+    changes = *map(read_set, change or ()), *map(read_template, template or ())
+    again = options_again(data_dir_option(settings), workers=workers, tick_rate=tick_rate)
+
+    def choose(client: Redis) -> RunChoice:
+        return forked_run(client, run, at, name, changes, world, days, ticks, again)
+
+    return host(settings, choose, again, named=True, as_json=options.as_json)

@@ -30,7 +30,7 @@ from cogitate.ops.load.knee import (
 )
 from cogitate.ops.load.profiles import MOST_AGENTS, LoadProfile
 from cogitate.ops.load.run import LoadTest, load_settings
-from cogitate.ops.report.html_page import write_page
+from cogitate.ops.report.page import write_page
 from cogitate.ops.signals import interruptible
 
 SLOW = 2.0  # a test that takes this many times its planned duration is stopped, and its load counts as breaking

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from cogitate.hosting.terminal import visible
 from cogitate.memory.clock import day_and_time
 from cogitate.memory.errors import InputError
-from cogitate.ops.report.html_page import script_data, script_page, write_page
+from cogitate.ops.report.page import script_data, script_page, write_page
 from cogitate.scheduler.inspection.compared.run import ComparedRun
 from cogitate.scheduler.inspection.comparison import Comparison, Side, Thought, Window
 

@@ -15,12 +15,12 @@ from cogitate.memory.entry import Entry, is_dialogue
 from cogitate.memory.stream import Stream
 from cogitate.ops.formatting.budget import format_cost
 from cogitate.ops.formatting.job_life import format_reason, format_used, job_life
-from cogitate.ops.report.html_page import script_data, script_page, write_page
 from cogitate.ops.report.minds_promises import (
     of_others,
     promises_data,
     remembered_promises,
 )
+from cogitate.ops.report.page import script_data, script_page, write_page
 from cogitate.scheduler.budget.budget import format_window
 from cogitate.scheduler.config.limits import LimitUnit
 from cogitate.scheduler.inspection.job_records import JobRecord

@@ -178,6 +178,8 @@ def check_changeable(name: str) -> None:
     if name not in KEPT:
         known = name in Settings.model_fields
         why = "it is not part of a run: set it where the run is hosted" if known else "there is no such setting"
+        if name.partition(".")[0] == "cadence":
+            why += "; `cogitate throttle` sets how often agents reflect"
         raise ConfigurationError(f"{quoted(name)} cannot change within a run: {why}")
 
 

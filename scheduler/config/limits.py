@@ -12,6 +12,7 @@ asks a model and however many attempts it has.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
 
 from cogitate.memory.errors import CogitateError, quoted
@@ -68,7 +69,8 @@ def parse_limit_name(text: str) -> LimitName:
     if period not in PERIODS or not dot:
         raise LimitError(f"limit {quoted(text)}: period {quoted(period)} is not one of {', '.join(PERIODS)}")
     if unit not in LIMIT_UNITS:
-        raise LimitError(f"limit {quoted(text)}: unit {quoted(unit)} is not one of {', '.join(LIMIT_UNITS)}")
+        near = "".join(f"; did you mean {close!r}?" for close in get_close_matches(unit, LIMIT_UNITS, 1))
+        raise LimitError(f"limit {quoted(text)}: unit {quoted(unit)} is not one of {', '.join(LIMIT_UNITS)}{near}")
     if scope != "run" and not (scope.startswith(("kind:", "owner:")) and scope.partition(":")[2]):
         raise LimitError(
             f"limit {quoted(text)}: scope {quoted(scope)} is not run, kind:<kind>, kind:*, owner:<owner> or owner:*"

@@ -264,8 +264,8 @@ def check(client: Redis, url: str) -> None:
                 "authority with ?ssl_ca_certs=/path/ca.pem in the URL, or give the server a certificate for this name"
             ) from error
         raise ConfigurationError(
-            f"no Redis answers at {redact_url(url)}: {error}; start it, or unset COGITATE_REDIS_URL to use the "
-            "embedded one"
+            f"no Redis answers at {redact_url(url)}: {str(error).rstrip('.')}; start it, or unset "
+            "COGITATE_REDIS_URL to use the embedded one"
         ) from error
     if not has_all:
         raise ConfigurationError(

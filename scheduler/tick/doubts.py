@@ -19,6 +19,7 @@ from cogitate.scheduler.budget.settings_checks import strangers
 from cogitate.scheduler.config.facts import KEPT, keep_settings
 from cogitate.scheduler.config.limits import PERIODS, UNITS, LimitName
 from cogitate.scheduler.config.settings import Settings
+from cogitate.scheduler.config.settings_faults import misspelt_variables
 from cogitate.scheduler.engine.run_state import RunState
 from cogitate.scheduler.intake.checks import near_owners
 from cogitate.scheduler.tick.arguments import Arguments
@@ -202,6 +203,12 @@ def tell_strangers(state: RunState, settings: Settings, owners: Iterable[str]) -
             "settings.unknown_owner", run=state.run, what=_listed(names), why="the run has no owner of this name yet"
         )
         state.warnings["settings.unknown_owner"] += len(names)
+
+
+def tell_misspelt_variables(run: str) -> None:
+    """Warn about environment variables that look like misspelt settings."""
+    for variable, near in misspelt_variables(Settings.model_fields):
+        log.warning("settings.unknown_variable", run=run, variable=variable, then=f"did you mean {near}?")
 
 
 def tell_unasked(run: str, settings: Settings, given: Settings) -> None:

@@ -23,6 +23,7 @@ from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of, phrases_of
 from cogitate.memory.language.port import language_of, tells_trouble
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
+from cogitate.memory.language.short_names import with_full_names, with_short_names
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.language.text import words as words_in
 from cogitate.memory.language.times import find_times
@@ -82,8 +83,20 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
             break
     if not chosen:  # what matters and recurs is told again: the period was not quiet
         chosen = _recurring(recalled, over)[:1]
-    text = joined(f.text for f in chosen)
+    text = _joined(recalled, chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
+
+
+def _joined(recalled: Recalled, chosen: Iterable[Finding]) -> str:
+    """Return findings as one text; who was named before goes by a short name beside a quotation. Notes keep words."""
+    text = ""
+    for finding in chosen:
+        said = finding.text
+        if is_dialogue(recalled.by_number[finding.evidence[-1]]):
+            named = {name: part for name, part in recalled.short.items() if name in text}
+            said = with_short_names(with_short_names(said, named, first=False), recalled.short)
+        text = joined((text, said)) if text else said
+    return text
 
 
 def quiet(language: str) -> str:
@@ -100,10 +113,9 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
     """Return the sentences nearest to the centre of a period, and the one that stands out by its importance.
 
     Of what was said it tells one sentence of each talk, which names a figure or a time, proposes something, tells of
-    trouble or shares half of its words with other entries; a remark only where nothing else is told. The last grave
-    event tells how the period ended. Sentences that do not stand alone come last. All but the first are at least half
-    as near as the first, no question, and share at most two thirds of their words with those before. Repeats of earlier
-    entries do not count.
+    trouble or shares half of its words with other entries; a remark only where nothing else is told. Sentences that do
+    not stand alone come last. All but the first are at least half as near as the first, no question, and share at most
+    two thirds of their words with those before. Repeats of earlier entries do not count.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
@@ -117,18 +129,14 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
     near.sort(key=itemgetter(0, 1, 2, 3))
     most = _outstanding(recalled.recent)
     foremost = [one for one in near if one[-1].importance >= most][:1]
-    grave = [
-        one for one in near if one[-1].importance >= IMPORTANT and not is_dialogue(recalled.by_number[one[-1].number])
-    ]
-    last = sorted(grave, key=lambda one: -one[-1].number)[:1]  # how the period ended
     chosen: list[Finding] = []
     told: set[str] = set()
     half = 0.0
-    for rank, _, negated, number, sentence in (*near[:1], *foremost, *last, *near):
+    for rank, _, negated, number, sentence in (*near[:1], *foremost, *near):
         entry, said, words = recalled.by_number[number], sentence.part.text, sentence.part.stems
         if len(chosen) == MOST_CENTRAL or (chosen and rank == _REMARK):
             break
-        is_near = -negated >= half or sentence.importance >= most or any(sentence is one[-1] for one in last)
+        is_near = -negated >= half or sentence.importance >= most
         is_new = 3 * len(words - told) >= len(words) and not said.endswith(QUESTIONS)
         if (chosen and not (is_near and is_new)) or _is_over(recalled, entry, said):
             continue
@@ -277,7 +285,8 @@ class _Fresh:
     """A filter of what reflections reported: the same words never again, and no subset of them soon after."""
 
     def __init__(self, recalled: Recalled) -> None:
-        told = [read(e.text).parts for e in recalled.before if e.type == "reflection"]
+        earlier = (e.text for e in recalled.before if e.type == "reflection")
+        told = [read(with_full_names(text, recalled.short)).parts for text in earlier]
         self._ever = {normal(part.text) for parts in told for part in parts}
         self._lately: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 

@@ -16,8 +16,9 @@ from cogitate.memory.appointments import Appointment
 from cogitate.memory.clock import DAY, day_of
 from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.languages import ENGLISH
-from cogitate.memory.language.port import language_called, language_of
+from cogitate.memory.language.port import calls_by_short_name, language_called, language_of
 from cogitate.memory.language.sentences import has_end, with_end
+from cogitate.memory.language.short_names import short_names
 from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
@@ -77,6 +78,12 @@ class Recalled:
     def name(self) -> str:
         """Return the owner's name."""
         return resolve_name(self.owner, self.names)
+
+    @cached_property
+    def short(self) -> Mapping[str, str]:
+        """Return by what part of their name owners are called once they were named in full."""
+        names = (self.names if self.owners is None else self.owners).values()
+        return short_names(names, [*names]) if calls_by_short_name(self.language) else {}
 
     @cached_property
     def says_i(self) -> bool:

@@ -68,6 +68,18 @@ class _Part(NamedTuple):
     repeats: int = 0  # number of the entry that an observation repeats
 
 
+class _Fact(NamedTuple):
+    """A constant of a run. The constant `limits` holds settings of several names."""
+
+    name: str
+    value: object
+
+    def as_settings(self) -> Mapping[str, Any]:
+        """Return the settings in the constant, by name."""
+        value = msgspec.to_builtins(self.value)
+        return value if self.name == "limits" else {self.name: value}
+
+
 def first_difference(
     a: ReadLine,
     b: ReadLine,
@@ -91,21 +103,22 @@ def first_difference(
         if first is None:
             continue
         cause, values = _cause(first, of_a, of_b), ("", "")
+        words = _in_words(of_a, text_of), _in_words(of_b, text_of)
         before = profiles.get(first.owner)
         both = [part.what if part is not None else before for part in pair]
         if all(isinstance(profile, Profile) for profile in both):
-            fields = msgspec.to_builtins(both[0]), msgspec.to_builtins(both[1])
-            names = changed(*fields)
-            values = _values(names, fields[0]), _values(names, fields[1])
-        if cause in ("request", "admission", "cadence", "memory") and (names := changed(*settings)):
-            cause, values = "setting", (_values(names, settings[0]), _values(names, settings[1]))
+            values = _differing_values(msgspec.to_builtins(both[0]), msgspec.to_builtins(both[1]))
+        if isinstance(both[0], _Fact) and isinstance(both[1], _Fact) and both[0].name == both[1].name:
+            words = _differing_values(both[0].as_settings(), both[1].as_settings())
+        if cause in ("request", "admission", "cadence", "memory") and changed(*settings):
+            cause, values = "setting", _differing_values(*settings)
         return FirstDifference(
             tick=core.tick,
             minute=core.minute,
             cause=cause,
             owner=first.owner,
-            a=": ".join(filter(None, (values[0], _in_words(of_a, text_of)))),
-            b=": ".join(filter(None, (values[1], _in_words(of_b, text_of)))),
+            a=": ".join(filter(None, (values[0], words[0]))),
+            b=": ".join(filter(None, (values[1], words[1]))),
         )
     raise ValueError(f"tick {core.tick}: the lines do not differ")
 
@@ -348,7 +361,7 @@ def _facts(line: ReadLine) -> Iterable[_Part]:
     for name in facts.__struct_fields__ if facts is not None else ():
         value = getattr(facts, name)
         cause: Cause = "template" if name == "templates" else "setting"
-        yield _Part("", (name, value), f"{name} = {_as_json(value)}", cause)
+        yield _Part("", _Fact(name, value), f"{name} = {_as_json(value)}", cause)
 
 
 #: In the order in which a tick applies its parts. Together they read every field of a core, because lines may differ in
@@ -370,5 +383,19 @@ _PARTS: tuple[Callable[[ReadLine], Iterable[_Part]], ...] = (
 )
 
 
-def _values(names: Iterable[str], settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {shortened(json.dumps(settings.get(name), ensure_ascii=False))}" for name in names)
+def _differing_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the values that differ, as "name = value" of each side; of tables only the differing keys."""
+    leaves = list(_leaves(a, b))
+    return (
+        ", ".join(f"{name} = {_as_json(one)}" for name, one, _ in leaves),
+        ", ".join(f"{name} = {_as_json(other)}" for name, _, other in leaves),
+    )
+
+
+def _leaves(a: Mapping[str, Any], b: Mapping[str, Any], path: str = "") -> Iterable[tuple[str, object, object]]:
+    for name in changed(a, b):
+        of_a, of_b = a.get(name), b.get(name)
+        if isinstance(of_a, Mapping) and isinstance(of_b, Mapping):
+            yield from _leaves(of_a, of_b, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", of_a, of_b

@@ -52,7 +52,7 @@ class Runs:
     def __init__(self, client: Redis, endpoint: FakeEndpoint, folder: Path) -> None:
         self.client = client
         self._endpoint = endpoint
-        self._folder = folder
+        self.folder = folder
         self.live("source")
         self.owner = min(owner for owner, _ in self.lines("source")[0].core.joined if owner.startswith("agent:"))
 
@@ -73,7 +73,7 @@ class Runs:
         with opened(
             town,
             self._endpoint,
-            self._folder,
+            self.folder,
             {"act_interval": 15, "tick_rate": tick_rate},
             run=run,
             ticks=TICKS,
@@ -141,6 +141,14 @@ def test_a_setting_holds_from_the_tick_of_the_fork_on(runs: Runs, name: str, set
     assert sum(spent.cost.calls for line in lines[:AT] for spent in spending(line.notes)) == 0
     assert lines[0].notes.origin is not None
     assert change in lines[0].notes.origin.changes
+
+
+def test_a_comparison_names_the_setting_that_differs(runs: Runs, name: str) -> None:
+    runs.live(name, SetSetting("max_observations", 20))
+    difference = compare_runs(runs.client, "source", name, runs.folder).difference
+    assert difference is not None
+    assert (difference.tick, difference.cause) == (AT + 1, "setting")
+    assert (difference.a, difference.b) == ("max_observations = 200", "max_observations = 20")
 
 
 @pytest.mark.parametrize("setting", FIXED)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cogitate.ops.operator_requests import CancellableMatches, format_control, format_outcome, limit_request
+from cogitate.ops.operator_requests import (
+    CancellableMatches,
+    cadence_request,
+    format_control,
+    format_outcome,
+    limit_request,
+)
 from cogitate.scheduler.config.controls import CalledOff, CancelJobs, Retry, SetLimit
 from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.steering.operators import ControlOutcome
@@ -35,6 +41,13 @@ def test_a_limit_is_one_that_the_ledger_can_hold(name: str, value: float) -> Non
 def test_a_limit_of_whole_units_has_no_fraction() -> None:
     with pytest.raises(ConfigurationError, match=r"day\.tokens: 0\.5 is not an integer"):
         limit_request("day.tokens", 0.5)
+
+
+def test_a_misspelt_unit_or_kind_is_refused_with_the_closest_one() -> None:
+    with pytest.raises(ConfigurationError, match=r"unit 'tokns' is not one of .*; did you mean 'tokens'\?"):
+        limit_request("day.tokns", 1_000)
+    with pytest.raises(ConfigurationError, match=r"not 'reflekt': did you mean reflect\?"):
+        cadence_request("town", "reflekt", 0.5, pin=False, auto=False)
 
 
 def test_what_can_be_cancelled_is_counted_in_words() -> None:

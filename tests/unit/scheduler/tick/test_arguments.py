@@ -21,6 +21,7 @@ from cogitate.scheduler.config.tiers import usual_tier
 from cogitate.scheduler.tick.arguments import Arguments, check_client, check_settings
 from cogitate.scheduler.tick.doubts import (
     tell_ignored,
+    tell_misspelt_variables,
     tell_strangers,
     tell_unasked,
     unused_arguments,
@@ -213,6 +214,16 @@ def test_all_are_counted_and_five_are_named(names: int, what: str) -> None:
         tell_ignored(ours, [])
     assert [(log["event"], log["run"], log["what"]) for log in logs] == [("resume.ignored", "test", what)]
     assert ours.warnings == {"resume.ignored": names}
+
+
+def test_misspelt_environment_variables_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COGITATE_LIMIT_TOKNES", "3")
+    monkeypatch.setenv("COGITATE_RECORDINGS", "/data")
+    with capture_logs() as logs:
+        tell_misspelt_variables("town")
+    assert [(log["event"], log["variable"], log["then"]) for log in logs] == [
+        ("settings.unknown_variable", "COGITATE_LIMIT_TOKNES", "did you mean COGITATE_LIMIT_TOKENS?")
+    ]
 
 
 def test_joined_former_and_future_owners_are_known() -> None:
