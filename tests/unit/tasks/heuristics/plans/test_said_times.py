@@ -178,6 +178,7 @@ def test_what_is_said_for_a_time_is_told_with_its_exchange(first: str, second: s
         ("Can you look at the pump with me tomorrow at 9?", "Could we do it another day? I'm buried in invoices."),
         ("Mi aiuti domani alle dieci con il trasloco?", "No, non posso."),
         ("Hilfst du mir morgen um zehn?", "Morgen wird das nichts, ich hab Spätschicht."),
+        ("Il treno di domani alle nove però è in ritardo, dice Marco.", "Peccato."),
         ("Marco leaves tomorrow at six, poor man.", "He never liked the early ferry."),
         ("Tomorrow's bread is ready.", "On Friday at 9 we bake again."),
         ("Mañana llueve.", "Gracias."),
