@@ -99,6 +99,22 @@ def _joined(recalled: Recalled, chosen: Iterable[Finding]) -> str:
     return text
 
 
+def weigh_ahead(entry: Entry, sentences: Iterable[Sentence], around: str) -> None:
+    """Find what a reflection looks for in the sentences of an entry, in idle time.
+
+    Args:
+        around: the language of the world.
+    """
+    for sentence in sentences:
+        said = sentence.part.text
+        _stands(sentence.part)
+        if not is_dialogue(entry):
+            _is_state(said)
+        else:
+            _is_telling(said, around)
+            mentions_in(said, entry.minute, clock_in_force())
+
+
 def quiet(language: str) -> str:
     """Return a reflection on a time without events."""
     return QUIET if language == ENGLISH else pack_of(language).phrase("quiet") or _NOTHING
@@ -174,14 +190,14 @@ class _Ranks:
         return _SEEN if not self._is_eventful and sentence.importance >= ORDINARY and not _is_state(said) else _REMARK
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=65_536)
 def _is_state(noted: str) -> bool:
     """Return whether a note tells of a state, or of what somebody is about: "The shelf is empty", "Ada is baking"."""
     said, known = noted.split(), language_of(noted)
     return any(known.tells_state(" ".join(said[at:])) for at in range(1, _SUBJECT + 1))
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=65_536)
 def _is_telling(said: str, around: str) -> bool:
     """Return whether a remark names a figure or a time, proposes something, or tells of trouble."""
     known = language_of(said, around)

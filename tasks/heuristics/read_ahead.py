@@ -10,6 +10,7 @@ from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, lan
 from cogitate.memory.language.port import tells_trouble
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person
+from cogitate.tasks.heuristics.insight import weigh_ahead
 from cogitate.tasks.heuristics.plans.said_times import read_talk
 from cogitate.tasks.heuristics.promises import find_promises
 from cogitate.tasks.heuristics.reading import SAID, TIMED, TOLD
@@ -25,7 +26,8 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
     names = world.display_names
     TERMS.of(entry.text)
     shown = languages_of(entry.text)[0]
-    tells_trouble(entry.text, world.spoken or (ENGLISH if shown in (OTHER, UNDETERMINED) else shown))
+    around = world.spoken or (ENGLISH if shown in (OTHER, UNDETERMINED) else shown)
+    tells_trouble(entry.text, around)
     SAID.of(entries, owner, world.names)
     TIMED.of(entries, owner, names)
     read_talk(owner, entries, world.names)
@@ -34,4 +36,5 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
         calls_off(told.text)
         appointments([told], world.locations, 0, 0)
     find_promises(owner, entries, names)
-    TOLD.of(entries, owner, names)
+    if told := TOLD.of(entries, owner, names):
+        weigh_ahead(entry, told[-1].sentences, around)
