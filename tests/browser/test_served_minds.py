@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from cogitate import Observation, Profile, TickLoop
+from cogitate.ops.commands.minds import MindsServer
 from cogitate.ops.fake_llm.server import MODEL, FakeEndpoint
 from cogitate.ops.report.minds_reading import MindsReading
-from cogitate.ops.report.minds_server import MindsServer
 from cogitate.scheduler.config.settings import Settings
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.browser.accessibility import check_accessible
