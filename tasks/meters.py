@@ -64,9 +64,8 @@ class Meter(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
     @property
     def named(self) -> str:
-        """Return the value with the host's words for the ends: "12 (0: sated, 100: starving)"."""
-        ends = [f"{at:g}: {word}" for at, word in ((self.least, self.low), (self.most, self.high)) if word]
-        return f"{self.value:g}" + (f" ({', '.join(ends)})" if ends else "")
+        """Return the value beside the end of the scale, where that begins at 0: "12/100"."""
+        return f"{self.value:g}/{self.most:g}" if self.least == 0 else f"{self.value:g}"
 
     @property
     def in_words(self) -> str:

@@ -22,7 +22,7 @@ from cogitate.memory.language.times import find_times
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.routines import Habit, read_routine
-from cogitate.tasks.heuristics.identity import pursuit_of, work_of
+from cogitate.tasks.heuristics.identity import GOING_ON, pursuit_of, work_of
 from cogitate.tasks.heuristics.plans.called_off import calls_off_habit
 from cogitate.tasks.heuristics.whereabouts import place_of
 from cogitate.tasks.meters import Meter
@@ -39,7 +39,7 @@ LONGEST_QUOTE = 100  # characters of a concern or an observation that a plan quo
 AGAIN = "Take up again: "  # opens an item that was left undone
 ERRANDS = "See to what comes up"  # the item of a day for which nothing is known
 NOTHING_KNOWN, WORK = "errands", "work"  # phrases
-SEE_TO = "See to it: "  # opens an item about what presses
+SEE_TO = "Needs attention: "  # opens an item about what presses
 SEE_TO_THIS = "See to this: "  # opens an item in the words of a profile
 DUE, LEFT_UNDONE, PRESSING, FIRM, CLOSING, USUAL, OPEN = range(7)  # ranks: the last are given up first
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
@@ -133,10 +133,12 @@ def _usual(owner: Owner, duties: Duties, start: int, end: int) -> tuple[list[Slo
     )
     # A routine names a place that is guessed.
     work = _work(profile, places) if profile.work or not owner.routine else None
-    occupied = "" if owner.done else _occupied(profile, owner.language)
+    occupied, has_habits = "" if owner.done else _occupied(profile, owner.language), bool(timed or untimed)
     if work and all(slot.location != work.location for slot in (*timed, *untimed)):
         untimed.append(_teller(owner)(work))
-    if occupied and len(timed) + len(untimed) + len(duties.booked) < FEWEST:
+    planned = len(timed) + len(untimed) + len(duties.booked)
+    goes_on = occupied.startswith(GOING_ON) and planned < FEWEST
+    if occupied and (goes_on or not has_habits):  # a wish is no deed of a day
         untimed.append(Slot(0, occupied, None, 4, OPEN))
     if not timed:
         step = (end - start) // max(4, len(untimed) + 1)
@@ -236,7 +238,6 @@ def _teller(owner: Owner) -> Callable[[Slot], Slot]:
 
 def _told(slot: Slot, phrases: Pack, profile: Profile, places: PlaceIndex) -> str:
     what = {
-        WORK: profile.occupation.strip(),
         "again": first_said(slot.text),
         "see_to": slot.text.removeprefix(SEE_TO),
     }.get(slot.phrase, "")
@@ -261,8 +262,10 @@ def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
 def is_work(description: str, profile: Profile) -> bool:
     """Return whether an item is the work of a profile, in any language: it is each day's anew."""
     role = profile.occupation.strip()
-    ways = (pack_of(language).to_do(WORK, role) for language in packs())
-    return role != "" and ((description.startswith("Work ") and description.endswith(role)) or description in ways)
+    if description.startswith("Work ") and role and description.endswith(role):
+        return True
+    ways = (pack_of(language).phrase(WORK) for language in packs())
+    return any(way and (description == way or description.startswith((f"{way} (", f"{way}（"))) for way in ways)
 
 
 def _occupied(profile: Profile, language: str) -> str:

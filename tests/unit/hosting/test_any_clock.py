@@ -252,8 +252,8 @@ def test_a_plan_sees_to_what_happened_since_the_last_one(cogitate_loop: Loops, t
     }
     chosen = settings(tmp_path, clock="months", seconds_per_tick=MONTH, disable=("reflect",))
     first, second = steps_of(cogitate_loop(owners=TWO, ticks=6, settings=chosen), seen, (2, 5))
-    assert "See to it: The lens cracked in the frost" in first
-    assert "See to it: We need oil for the lamp" in second
+    assert "Needs attention: The lens cracked in the frost" in first
+    assert "Needs attention: We need oil for the lamp" in second
     assert not any("nine men" in step for step in (*first, *second)), "it is done"
 
 

@@ -26,7 +26,7 @@ def seen_to(*entries: Entry, **given: Any) -> list[str]:
     given = {"profile": Profile(name="R7"), "world": WorldFacts()} | given
     items = made(stream_of(*entries), NOW, **given).items
     found = [item.description.partition(mark) for item in items for mark in (": ", "：") if mark in item.description]
-    return [what for opening, _, what in found if opening in ("See to it", "处理")]
+    return [what for opening, _, what in found if opening in ("Needs attention", "待处理")]
 
 
 def seen(text: str, minute: int = NOW - 60, importance: int = 8, **fields: Any) -> Entry:
@@ -82,7 +82,7 @@ def test_of_two_observations_of_one_matter_the_later_presses() -> None:
 
 
 def test_what_a_plan_has_taken_up_is_its_matter() -> None:
-    item = PlanItem(id="1-0", description=f"See to it: {OXYGEN.rstrip('.')}", minute=NOW - 50)
+    item = PlanItem(id="1-0", description=f"Needs attention: {OXYGEN.rstrip('.')}", minute=NOW - 50)
     plan = Entry(type="plan", text="Plan.", minute=NOW - 55, valid_until=NOW, items=(item,))
     assert seen_to(seen(OXYGEN), plan) == []
     assert seen_to(seen(OXYGEN), plan, params={"unfinished": [{"description": item.description}]}) == []

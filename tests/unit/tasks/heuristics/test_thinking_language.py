@@ -90,7 +90,7 @@ def test_a_plan_holds_one_language(language: str) -> None:
     assert broken in entry.text, "what presses"
     assert (divorced in entry.text) is (language not in packs()), "where nothing tells trouble, importance does"
     assert not _ENGLISH.search(entry.text)
-    assert profile.occupation in entry.text
+    assert profile.currently.rstrip("。.") in entry.text
     left = {"unfinished": [{"description": i.description, "location": i.location} for i in entry.items]}
     case = case_of(PLAN, stream_of(*seen), 420 + 1_440, world=world, profile=profile, params=left)
     (again,) = appended(PLAN.heuristic(case))

@@ -100,7 +100,7 @@ def test_the_request_carries_facts_of_the_head() -> None:
         "Take up again: Errand 2",
         "Take up again: Errand 1",
     ]
-    assert any(i.description == "See to it: energy 12 (0: exhausted)" for i in plan.items)
+    assert any(i.description == "Needs attention: energy 12/100" for i in plan.items)
 
 
 def asks(stream: Stream, minutes: range, lead: int) -> list[tuple[int, Request]]:

@@ -166,8 +166,8 @@ def test_what_presses_comes_first_and_what_matters_least_goes() -> None:
         status={"battery": energy(5)},
     )
     assert plan == [
-        "6:00 See to it: Oxygen fell below 18 percent",
-        "6:30 See to it: battery 5 (0: exhausted)",
+        "6:00 Needs attention: Oxygen fell below 18 percent",
+        "6:30 Needs attention: battery 5/100",
         "7:15 Mend the gate",
         "8:00 habit 8",
         "9:00 habit 9",
@@ -198,7 +198,8 @@ def test_a_window_of_a_few_minutes_holds_every_item() -> None:
 )
 def test_what_occupies_an_agent_is_planned_in_a_day_with_room(currently: str, planned: str) -> None:
     assert built(profile={"currently": currently}) == [f"6:00 {planned}"]
-    assert f"15:00 {planned}" in built("8:00 rise", "22:00 recharge", profile={"currently": currently})
+    beside = built("8:00 rise", "22:00 recharge", profile={"currently": currently})
+    assert (f"15:00 {planned}" in beside) is planned.startswith("Spend time"), "a wish is no deed of a day"
     full = built(*(f"{hour}:00 habit {hour}" for hour in range(8, 13)), profile={"currently": currently})
     assert not any(planned in item for item in full)
 
@@ -219,7 +220,10 @@ def test_an_item_is_taken_up_unless_three_of_five_of_its_words_are_planned_anywa
 
 
 def test_what_pressed_is_not_taken_up_again() -> None:
-    left = ({"description": "See to it: The hull leaks"}, {"description": "See to it: battery 9 (0: exhausted)"})
+    left = (
+        {"description": "Needs attention: The hull leaks"},
+        {"description": "Needs attention: battery 9/100"},
+    )
     assert built("8:00 rise", unfinished=left, status={"battery": energy(90)}) == ["8:00 rise"]
 
 
@@ -231,7 +235,7 @@ def test_an_item_for_want_of_another_is_not_taken_up_again(filler: str) -> None:
 
 def test_needs_are_told_in_the_words_of_the_host() -> None:
     status = {"hunger": fed(19), "energy": energy(20)}
-    assert built(status=status) == ["6:00 See to it: hunger 19 (0: starving)"]
+    assert built(status=status) == ["6:00 Needs attention: hunger 19/100"]
 
 
 def test_prose_is_told_as_things_to_do() -> None:
@@ -244,13 +248,13 @@ def test_prose_is_told_as_things_to_do() -> None:
 
 def test_another_language_is_told_in_its_phrases_and_the_words_of_the_host() -> None:
     assert built("晚上8点 收摊 @dock", pressing=("B舱氧气低于18%",), status={"电量": energy(3)}, language="zh") == [
-        "6:00 处理：B舱氧气低于18%",
-        "6:30 处理：电量 3 (0: exhausted)",
+        "6:00 待处理：B舱氧气低于18%",
+        "6:30 待处理：电量 3/100",
         "20:00 收摊 | dock",
     ]
     nurse = {"name": "李明", "occupation": "护士", "work": "dock", "currently": "准备过年。"}
-    assert built(profile=nurse, language="zh") == ["6:00 工作：护士（the dock） | dock", "12:00 准备过年"]
-    left = ({"description": "处理：B舱漏水"}, {"description": "修门"})
+    assert built(profile=nurse, language="zh") == ["6:00 工作（the dock） | dock", "12:00 准备过年"]
+    left = ({"description": "待处理：B舱漏水"}, {"description": "修门"})
     assert built(profile={"name": "李明"}, unfinished=left, language="zh") == [
         "10:30 继续未完成的事：修门",
     ]

@@ -74,8 +74,8 @@ def test_needs_are_seen_to_first() -> None:
     params = {"status": {"hunger": fed(5), "energy": energy(10)}}
     plan = made(stream_of(), MORNING, profile=STUDENT, params=params)
     assert [(i.minute, i.description, i.priority) for i in plan.items[:2]] == [
-        (MORNING, "See to it: energy 10 (0: exhausted)", 5),
-        (MORNING + 30, "See to it: hunger 5 (0: starving)", 5),
+        (MORNING, "Needs attention: energy 10/100", 5),
+        (MORNING + 30, "Needs attention: hunger 5/100", 5),
     ]
 
 
