@@ -39,8 +39,9 @@ style: $(READY) ## Style, types and import directions
 style-and-compile: $(READY)
 	@$(BIN)/pytest --collect-only -qq tests > /dev/null & $(MAKE) --no-print-directory style && wait
 
+# Marked tests share servers and browsers within their files, so one process runs a file.
 test: $(READY) $(if $(MARKED),,style-and-compile) ## Style, types, import directions, and every test; or only marked tests: MARKED="system or recordings"
-	$(BIN)/pytest --numprocesses 4 --dist worksteal $(if $(MARKED),-m "$(MARKED)")
+	$(BIN)/pytest --numprocesses 4 --dist $(if $(MARKED),loadfile -m "$(MARKED)",worksteal)
 
 pictures: $(READY) ## The pictures of docs/images, taken again by the tests that look at their pages; Grafana's if node is there
 	$(BIN)/pytest tests/browser/test_flower_pages.py tests/browser/test_waiting_page.py tests/browser/test_incidents.py \

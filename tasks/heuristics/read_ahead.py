@@ -36,5 +36,5 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
         calls_off(told.text)
         appointments([told], world.locations, 0, 0)
     find_promises(owner, entries, names)
-    if told := TOLD.of(entries, owner, names):
-        weigh_ahead(entry, told[-1].sentences, around)
+    if found := TOLD.of(entries, owner, names):
+        weigh_ahead(entry, found[-1].sentences, around)

@@ -113,8 +113,8 @@ def _is_own_intent(
     text = str(item.get("description", ""))
     if first_said(text) != text or text in owed.over or is_over(text, start) or is_work(text, case.profile):
         return False
-    if anchor_days(text, start) != text:  # it names the day of an earlier plan "today"
-        return False
+    if any(anchor_days(text, start, pack) != text for pack in (None, phrases)):
+        return False  # it names the day of an earlier plan "today"
     words = TERMS.of(text).keys()
     known = (TERMS.of(e.text).keys() for e in (*told, *case.entries) if e.type != "plan")
     is_promise = text.startswith(KEEP) or phrases.without("keep", text) != text
