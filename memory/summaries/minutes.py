@@ -15,7 +15,7 @@ from cogitate.memory.language.word_count import count_words
 from cogitate.memory.summaries.units import BREVITY, Weighing, first_sentences, readable
 
 _SHORT = 1.5  # times the room: a longer talk is told by its clauses
-_OPENING = 2  # lines
+_OPENING = 1  # lines
 _GAP = "…"
 
 
@@ -36,7 +36,7 @@ def is_short(lines: Sequence[Utterance], room: int) -> bool:
 def minutes_of(lines: Sequence[Utterance], room: int, language: str, head: str, short: Mapping[str, str]) -> str:
     """Return the minutes of a talk behind a heading, in at most `room` words if that is possible.
 
-    Courtesies are left out, but for assent and answered questions. What holds least goes first, an answer before its
+    Courtesies are left out, but for replies and answered questions. What holds least goes first, an answer before its
     question.
     """
     lines = [readable(line) for line in lines]
@@ -60,13 +60,13 @@ def minutes_of(lines: Sequence[Utterance], room: int, language: str, head: str, 
 
 
 def _matters(said: _Said, told_lines: Collection[int], language: str) -> bool:
-    """Return whether a courtesy agrees to what the line before it tells, or is a question that the next one answers.
+    """Return whether a courtesy replies to what the line before it tells, or is a question that the next one answers.
 
-    A question that opens a talk is a greeting, unless it proposes something.
+    A reply has several words ("Tell him no."), or agrees. A question that opens a talk greets unless it proposes something.
     """
     known = language_of(said.text, language)
     if not said.text.endswith(QUESTIONS):
-        return said.line - 1 in told_lines and known.accepts(said.text)
+        return said.line - 1 in told_lines and (len(said.text.split()) > 1 or known.accepts(said.text))
     return said.line + 1 in told_lines and (said.line >= _OPENING or known.proposes(said.text) != "")
 
 
