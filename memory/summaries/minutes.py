@@ -62,7 +62,7 @@ def minutes_of(lines: Sequence[Utterance], room: int, language: str, head: str, 
 def _matters(said: _Said, told_lines: Collection[int], language: str) -> bool:
     """Return whether a courtesy replies to what the line before it tells, or is a question that the next one answers.
 
-    A reply has several words ("Tell him no."), or agrees. A question that opens a talk greets unless it proposes something.
+    A reply has several words ("Tell him no."), or agrees. A question that opens a talk greets, unless it proposes.
     """
     known = language_of(said.text, language)
     if not said.text.endswith(QUESTIONS):
