@@ -59,7 +59,7 @@ def with_short_names(text: str, short: Mapping[str, str], *, first: bool = True)
     """
     if not short:
         return text
-    pattern = _any_of(short)
+    pattern = _any_of(frozenset(short))
     named: set[str] = set() if first else {*short}
 
     def told(match: re.Match[str]) -> str:
@@ -76,7 +76,7 @@ def with_full_names(text: str, short: Mapping[str, str]) -> str:
     full = {part: name for name, part in short.items() if name in text}
     if not full:
         return text
-    pattern = _any_of((*full.values(), *full))
+    pattern = _any_of(frozenset((*full.values(), *full)))
 
     def told(match: re.Match[str]) -> str:
         after = match.string[match.end() : match.end() + 2]
@@ -85,5 +85,7 @@ def with_full_names(text: str, short: Mapping[str, str]) -> str:
     return outside_quotations(text, lambda said: pattern.sub(told, said))
 
 
-def _any_of(names: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?!\w)")
+@lru_cache(maxsize=64)
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")

@@ -76,7 +76,8 @@ def find_said(
             if me in item.doers and (start <= minute <= end or may_move):
                 place = next(filter(None, (find_place(text, places) for _, text in item.parts)), None)
                 found[Appointment(minute, _told(item, me), place.id if place else None, item.last.number)] = item
-    found = {one: item for one, item in found.items() if not any(map(item.is_denied_by, filter(None, lines)))}
+    denials = [line for line in lines if line is not None and line.denials]
+    found = {one: item for one, item in found.items() if not any(map(item.is_denied_by, denials))}
     still = standing(found, [*told, *(entry for entry in entries if entry.number in numbers)])
     kept = [(one, found[one]) for one in still if one in found]
     exact = [(one, i) for one, i in kept if i.of.time is not None and not i.of.is_due and start <= one.minute < end]
