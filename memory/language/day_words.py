@@ -1,4 +1,4 @@
-"""The words of a language for days and hours, and what tells a day by its number."""
+"""A language's words for days and hours, and its phrases for numbered days."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DayWords:
     """The words for days of one language.
 
     Args:
-        told: what tells the day of each word by its number.
+        told: the phrase for a numbered day, by the word that it replaces.
         day: the phrase for a day.
         not_after: words after which such a word means something else.
         merged: "before beginning=both": what a word before a day and the beginning of what tells the day become.
@@ -87,14 +87,14 @@ class DayWords:
         return sorted(found.items(), key=lambda pair: (-len(pair[0]), pair[0]))
 
     def phrase_of(self, word: str) -> str:
-        """Return what tells the day of a word by its number, with a placeholder for the number."""
+        """Return the phrase for the numbered day of a word, with a placeholder for the number."""
         return self.told.get(word.casefold().replace("’", "'"), "")
 
     def by_number(self, match: re.Match[str], numbers: Mapping[str, int]) -> str:
-        """Return a match of `pattern` with the day told by its number.
+        """Return a match of `pattern` with its word replaced by a numbered day.
 
         Args:
-            numbers: of the days that phrases name.
+            numbers: numbers of days by their placeholder in phrases.
         """
         before = match["before"] or ""
         told = _capital(self.phrase_of(match["day"]).format_map(numbers), match["day"])
@@ -107,7 +107,7 @@ class DayWords:
         """Return a match of `pattern` with the word for today; "" if it means another day, or has no such word.
 
         Args:
-            numbers: of the days that phrases name.
+            numbers: numbers of days by their placeholder in phrases.
         """
         phrase = self.phrase_of(match["day"])
         meant = next((f"{{{name}}}" for name, number in numbers.items() if number == today), "")
@@ -129,7 +129,7 @@ class HourWords:
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """Return the pattern that finds a time of day; None where no words for one are known."""
+        """Return the pattern that finds a time of day; None if the pack has no words for one."""
         if not any(map(self._ways, ("hours", "at", "units"))):
             return None
         words = self._any("numbers") + self._any("noon")
@@ -152,7 +152,7 @@ class HourWords:
         )
 
     def minute(self, match: re.Match[str]) -> int | None:
-        """Return the minute of the day that a match of `pattern` tells; None where its words are too few."""
+        """Return the minute of the day that a match of `pattern` tells; None if the match is too vague."""
         if match["noon"] or match["midnight"]:
             return 12 * 60 if match["noon"] else 0
         if match["last"]:
@@ -174,19 +174,19 @@ class HourWords:
         return (hour * 60 + minute) % _DAY
 
     def _any(self, *keys: str) -> str:
-        """Return a pattern for any of the words of keys, which matches nothing where there are none."""
+        """Return a pattern for any of the words of keys, which matches nothing if there are none."""
         ways = (way for key in keys for one in self._ways(key) for way in one.split("/"))
         return f"(?:{alternatives(ways) or '(?!)'})"
 
     @cached_property
     def _numbers(self) -> Mapping[str, int]:
-        """The words for the hours from 1 on, folded."""
+        """Return the hours from 1 on, by their folded words."""
         listed = enumerate(self._ways("numbers"), 1)
         return {way.casefold(): value for value, one in listed for way in one.split("/")}
 
     @cached_property
     def _fractions(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """The minutes that words add to an hour: those before it, and those behind it."""
+        """Return the minutes that words add to an hour: words before it, and words after it."""
         before: dict[str, int] = {}
         behind: dict[str, int] = {}
         for way in self._ways("fractions"):
@@ -198,7 +198,7 @@ class HourWords:
 
 
 def of_afternoon(hour: int) -> int:
-    """Return an hour of which no part of the day is told: as in English, one up to six is said of the afternoon."""
+    """Return an hour said without a part of the day: as in English, one to six are in the afternoon."""
     return hour + 12 if 1 <= hour <= 6 else hour
 
 

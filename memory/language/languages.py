@@ -1,7 +1,7 @@
 """The language of a text, as far as rules need it: by its script, or in Latin letters by its function words.
 
-It is decided for each text, and a short one may be of any language. English is the answer where nothing speaks against
-it, since a sentence such as "Ben repaired Ada's roof" has no function word at all.
+Each text is judged alone, and a short one may be in any language. English is the default, since a sentence such as
+"Ben repaired Ada's roof" has no function word at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cogitate.memory.language.text import FUNCTION_WORDS, KANA_AND_HAN, normaliz
 ENGLISH = "en"
 UNDETERMINED = "und"  # nothing in the text tells its language
 OTHER = "mis"  # a language that is neither English nor known here
-LONGEST = 2_000  # characters that are looked at
+LONGEST = 2_000  # characters that are examined
 _SHARE = 1 / 5  # of the words: fewer function words show a language only with accents, and if English has fewer still
 _HAN_LETTERS = 3  # of an alphabet, which take as much room as a character of Han
 
@@ -55,7 +55,7 @@ _LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
 
 @lru_cache(maxsize=65_536)  # an owner's entries are looked at by each heuristic
 def languages_of(text: str) -> tuple[str, ...]:
-    """Return the languages that a text may be in, by their ISO 639 codes: several where nothing tells them apart."""
+    """Return the languages that a text may be in, by their ISO 639 codes: several if nothing tells them apart."""
     said = normalized(text[:LONGEST])
     if not said.isascii():
         others = {language: weight * len(found.findall(said)) for found, language, weight in _by_script()}
@@ -72,7 +72,7 @@ def languages_of(text: str) -> tuple[str, ...]:
 
 
 def is_english(text: str) -> bool:
-    """Return whether nothing speaks against a text's being English."""
+    """Return whether a text may be English: nothing in it shows another language."""
     return languages_of(text)[0] in (ENGLISH, UNDETERMINED)
 
 
@@ -125,7 +125,7 @@ def _by_letters(words: Iterable[str]) -> str:
 
 @cache
 def _by_script() -> tuple[tuple[re.Pattern[str], str, int], ...]:
-    """Return what finds the letters of each script, its language and the weight of a letter."""
+    """Return the pattern for the letters of each script, its language and the weight of a letter."""
     own = ((f"[{table['letters']}]", language, 1) for language, table in packs().items() if "letters" in table)
     return tuple((re.compile(letters), language, weight) for letters, language, weight in (*_SCRIPTS, *own))
 
@@ -149,7 +149,7 @@ def _table() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for language, words in _function_words().items():
         for word in words.split():
-            if len(word) == 1:  # which are names of many things, and shared by many languages
+            if len(word) == 1:  # such words name many things, and many languages share them
                 continue
             found[word] = (*found.get(word, ()), language)
     return found

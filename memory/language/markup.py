@@ -1,4 +1,4 @@
-"""Texts as prose: without the marks of Markdown, code, data and what was quoted of another.
+"""Texts as prose: without Markdown marks, code, data and block quotes.
 
 A list is one sentence, with the line that leads to it. Each mark has the same meaning in any language.
 """
@@ -22,7 +22,7 @@ _LONE_ITEM = re.compile(r"^[-•]\s+(?=\S)")
 _LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)")
 _STRONG = re.compile(r"(\*\*|__|~~)(?=\S)([^\n]{1,400}?)(?<=\S)\1")
 _SPAN = re.compile(r"`([^`\n]{1,400})`")
-#: In a sentence; alone, such a mark is for what somebody does.
+#: Emphasis within a sentence; if it marks a whole text, it tells what somebody does.
 _EMPHASIS = re.compile(
     rf"(?<=[^\s{SPACED}{UNSPACED}*] )([*_])(?=[^\s*_])([^*_\n]{{1,80}})(?<=\S)\1(?=[{SPACED},;:]|\s\S)"
 )
@@ -52,7 +52,7 @@ def prose(text: str) -> str:
 
 
 def _listed(lead: str, items: list[str]) -> list[str]:
-    """Return the items of a list: as they are if each is a sentence, or else as one after their lead."""
+    """Return the items of a list: unchanged if each is a sentence, or else joined to one after their lead."""
     heading = _HEADING.fullmatch(lead)
     lead = f"{heading['what'] or heading['bold']}:" if heading else lead
     apart = [] if heading or lead.endswith((":", "：")) else [lead]

@@ -1,4 +1,4 @@
-"""Any language without rules of its own here: a sentence is told as it was said, with what a pack knows."""
+"""Any language without its own rules: sentences are told as they were said, with the words of a pack."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Neutral:
         return bool(known.words) and all(w in known.words or speakers.is_part_of_name(w) for w in words(rest))
 
     def stands_alone(self, sentence: str) -> bool:
-        return True  # what a pronoun is, is not known
+        return True  # the pronouns are unknown
 
     def clauses(self, sentence: str) -> list[str]:
         return [sentence]
@@ -48,14 +48,14 @@ class Neutral:
         return sentence
 
     def says_i(self, text: str) -> bool:
-        return False  # the word for "I" is not known
+        return False  # the word for "I" is unknown
 
     def noted(self, sentence: str, me: str, name: str, names: Collection[str], doers: Doers) -> str:
         return sentence
 
     def quoted(self, said: str, speaker: str, listener: str, is_mine: bool, minute: int | None) -> str:
         day = "" if minute is None else self._pack.day(minute)
-        return self._pack.speech.report(said, speaker, "" if listener == "me" else listener, day)  # "me" is not known
+        return self._pack.speech.report(said, speaker, "" if listener == "me" else listener, day)  # "me" is unknown
 
     def with_subject(self, text: str, subject: str) -> str:
         return text
@@ -79,7 +79,7 @@ class Neutral:
         timed = (clause for clause in CLAUSES.split(new) if find_times(clause, self._pack))
         said = next(timed, dated)
         days, times = days_named(said, self._pack), find_times(said, self._pack)
-        if not times or (said is dated and len(times) == 1):  # the hour that it had
+        if not times or (said is dated and len(times) == 1):  # its old hour
             return None
         return times[-1].minute, days[-1] if days else None
 
@@ -89,7 +89,7 @@ class Neutral:
     is_refusal = is_called_off
 
     def is_tale(self, sentence: str) -> bool:
-        return False  # by what words one opens a story, is not known
+        return False  # the words that open a story are unknown
 
     def subject_of(self, sentence: str) -> str:
         return sentence
@@ -110,7 +110,7 @@ class Neutral:
 
     def tells_outcome(self, text: str) -> str:
         told = not text.endswith(QUESTIONS) and (self._pack.says("kept", text) or self._pack.says("broken", text))
-        return "?" if told else ""  # whose, is not known
+        return "?" if told else ""  # the giver is unknown
 
     def outcome(self, sentence: str) -> Outcome:
         is_broken = self._pack.says("broken", sentence) and not sentence.endswith(QUESTIONS)

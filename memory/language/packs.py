@@ -1,4 +1,4 @@
-"""Packs: what a language says and by what it tells days, hours, promises and grave events, as data.
+"""Packs: a language's phrases, and its words for days, hours, promises and grave events, as data.
 
 The product's packs are in `tables/phrases.toml`, which explains each key. A host brings its own in a file of the same
 form, `phrases.toml` in its folder of prompt templates.
@@ -62,7 +62,7 @@ _DENIED_BEFORE, _DENIED_AFTER = 25, 8  # characters around harm in which a negat
 
 
 class Courtesies(NamedTuple):
-    """What is said out of courtesy, folded."""
+    """Words and phrases of courtesy, folded."""
 
     phrases: tuple[str, ...]  # the longest first
     words: frozenset[str]
@@ -70,7 +70,7 @@ class Courtesies(NamedTuple):
 
 
 class Pack:
-    """The pack of one language; an empty one where none is known."""
+    """The pack of one language; empty if the language has none."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table
@@ -85,7 +85,7 @@ class Pack:
         return str(self._table.get("reasons", {}).get(name, ""))
 
     def day(self, minute: int) -> str:
-        """Return the day, round or month of a game time; "" where the language has no word for a day."""
+        """Return the day, round or month of a game time; "" if the language has no word for a day."""
         clock = clock_in_force()
         if clock.counts_days:
             return self.phrase("day").format(day=day_number(minute))
@@ -111,11 +111,11 @@ class Pack:
         return f"{text}（{beside}）" if self.is_wide else f"{text} ({beside})"
 
     def labelled(self, label: str, text: str) -> str:
-        """Return a text after a label and a colon; the text alone where there is no label."""
+        """Return a text after a label and a colon; the text alone without a label."""
         return f"{label}{self.phrase('colon') or ': '}{text}" if label else text
 
     def to_do(self, phrase: str, what: str = "", place: str = "") -> str:
-        """Return what is to be done: a phrase with what it is about and where, or these alone."""
+        """Return a task: a phrase with its matter and its place, or these alone."""
         named = self.phrase(phrase)
         said = self.labelled(named, what) if named and what else named or what
         return self.bracketed(said, place)
@@ -133,7 +133,7 @@ class Pack:
         return self._between[0].join(names)
 
     def all_of(self, deeds: Sequence[str]) -> str:
-        """Return the deeds of one person as "a, b and c"; "" where no word for "and" is known."""
+        """Return the deeds of one person as "a, b and c"; "" if the pack has no word for "and"."""
         between, _, last = self._between
         return all_of(deeds, between, last) if last else ""
 
@@ -145,12 +145,12 @@ class Pack:
 
     @property
     def is_wide(self) -> bool:
-        """Whether marks are as wide as characters, with no space after them."""
+        """Return whether punctuation marks are full-width, with no space after them."""
         return self.phrase("colon") == "："
 
     @cached_property
     def courtesies(self) -> Courtesies:
-        """What is said out of courtesy."""
+        """Return the words and phrases of courtesy."""
         found = sorted(self._folded("courtesies"), key=lambda way: (-len(way), way))
         return Courtesies(tuple(found), frozenset(w for way in found for w in words(way)), runs_on("".join(found)))
 
@@ -160,19 +160,19 @@ class Pack:
 
     @cached_property
     def days(self) -> DayWords:
-        """The words for days."""
+        """Return the words for days."""
         days = self._table.get("days", {})
         return DayWords(days, self.phrase("day"), self.ways("not_after"), self.ways("merged"))
 
     @cached_property
     def rounds(self) -> re.Pattern[str]:
-        """What finds a round that is told by its number, in a group of the match."""
+        """Return the pattern that finds a numbered round; the number is a group of the match."""
         ways = [way for way in self.ways("dates") if _NAMED.findall(way) == ["round"]] or ["round {round}"]
         return re.compile("|".join(PLACEHOLDER.sub(r"(\\d{1,9})", re.escape(way)) for way in ways), re.IGNORECASE)
 
     @cached_property
     def hours(self) -> HourWords:
-        """The words for times of day."""
+        """Return the words for times of day."""
         return HourWords(self.ways, self.days)
 
     def says(self, key: str, sentence: str) -> bool:
@@ -181,7 +181,7 @@ class Pack:
         return cue is not None and cue.search(fold(sentence)) is not None
 
     def moved_to(self, sentence: str) -> str | None:
-        """Return the words that tell the new time of what a sentence moves, as far as words are known; None if none."""
+        """Return the part of a sentence with the new time of what it moves; None if it moves nothing."""
         found = None if self._moves is None else self._moves.search(sentence)
         if found is None:
             return None
@@ -214,7 +214,7 @@ class Pack:
         return is_refused or is_agreed or self.says("doubts", sentence)
 
     def proposes(self, sentence: str) -> Doer:
-        """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
+        """Return who is to do what a sentence proposes, asks for or offers; "" if it does none of these."""
         known: tuple[tuple[str, Doer], ...] = (("joins", "we"), ("asks", "you"), ("offers", "I"))
         return next((doer for key, doer in known if self.says(key, sentence)), "")
 
@@ -229,7 +229,7 @@ class Pack:
         return self.says("done", sentence) and not self.says("undone", sentence)
 
     def tells_trouble(self, sentence: str) -> bool:
-        """Return whether a sentence tells of harm, undenied, or of a lack; True where no words are known."""
+        """Return whether a sentence tells of harm, undenied, or of a lack; True if the pack has no words for it."""
         harms, lacks = self._cue("harms"), self._cue("lacks")
         if harms is None or lacks is None:
             return True
@@ -254,7 +254,7 @@ class Pack:
 
     @cached_property
     def grave(self) -> re.Pattern[str] | None:
-        """What finds the words for an event that changes a life."""
+        """Return the pattern that finds the words for a life-changing event."""
         return self._cues("within", "grave")
 
     def _cues(self, within: str, words: str) -> re.Pattern[str] | None:
@@ -270,7 +270,7 @@ class Pack:
 
 
 def fold(text: str) -> str:
-    """Return the text as cues are looked for in it."""
+    """Return a text in the form in which cues match it."""
     return normalized(text).casefold().replace("\u0307", "").replace("’", "'")  # the dot is left of a Turkish "İ"
 
 
@@ -302,12 +302,12 @@ _CACHES: list[Callable[[], None]] = []  # of what is derived from packs
 
 
 def forget_with_packs(clear: Callable[[], None]) -> None:
-    """Have a cache cleared whenever the packs of this process change."""
+    """Register a cache to clear whenever the packs of this process change."""
     _CACHES.append(clear)
 
 
 def read_packs(folder: Path | None) -> Mapping[str, Mapping[str, Any]]:
-    """Return the packs of a host's folder by language; none without a file of them.
+    """Return the packs of a host's folder by language; none without such a file.
 
     Raises:
         InputError: when the file is no table of known keys by language.
@@ -331,7 +331,7 @@ def read_packs(folder: Path | None) -> Mapping[str, Mapping[str, Any]]:
 
 
 def use_packs(folder: Path | None) -> None:
-    """Take the packs of a host's folder for this process, in the place of the product's for the same languages.
+    """Use the packs of a host's folder in this process; they replace the product's for the same languages.
 
     Raises:
         InputError: when the file is no table of known keys by language.
@@ -359,7 +359,7 @@ forget_with_packs(phrases_of.cache_clear)
 
 
 def pack_of(language: str) -> Pack:
-    """Return the pack of a language; an empty one where none is known."""
+    """Return the pack of a language; an empty one if it has none."""
     return _pack_of(language)
 
 

@@ -1,4 +1,4 @@
-"""The places that a text names, found in time that grows with the text and not with the number of places."""
+"""The places that a text names, found in time that depends on the text and not on the number of places."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import lru_cache
 from cogitate.memory.profile import Location
 
 _WORD = re.compile(r"\w+")
-_TEXTS = 16_384  # whose place is known at a time; an owner's sentences are read again by each heuristic
-_KEPT = 8  # worlds whose places are known at a time
+_TEXTS = 16_384  # with a cached place; an owner's sentences are read again by each heuristic
+_KEPT = 8  # worlds whose places are cached
 
 
 class PlaceNames:
@@ -20,7 +20,7 @@ class PlaceNames:
         self.places = places
         self.find = lru_cache(maxsize=_TEXTS)(self._find)
         self._by_word: dict[str, list[tuple[str, int]]] = {}
-        self._others: list[tuple[str, int]] = []  # which begin with no word
+        self._others: list[tuple[str, int]] = []  # names that do not begin with a word
         for at, place in enumerate(places):
             for name in dict.fromkeys((place.name.casefold(), place.id.casefold())):
                 first = _WORD.match(name)
@@ -57,7 +57,7 @@ def find_place(text: str, places: Sequence[Location]) -> Location | None:
 
 
 def place_finder(places: Sequence[Location]) -> Callable[[str], Location | None]:
-    """Return what finds the known place that a text names."""
+    """Return the function that finds the known place that a text names."""
     names = next((one for one in _known if one.places is places), None) or _read(places)
     return names.find
 

@@ -1,8 +1,7 @@
-"""The languages that heuristics know, behind one port: `language_of(text)` returns what knows the language of a text.
+"""The port of heuristics to languages: `language_of(text)` returns the `Language` of a text.
 
-English has rules, which put what one says of oneself into the third person, or tell whether a sentence is a courtesy.
-For any other language `Neutral` answers, which changes no word but those for days: what it is asked about is quoted.
-What it knows is in a pack.
+English has rules that, for example, retell statements in the third person and recognise courtesies. `Neutral` serves
+every other language by its pack: it changes only the words for days, and quotes instead of retelling.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _PARTS = re.compile(r"[:;：；]\s*")
 
 
 class Language(Protocol):
-    """What a language can tell of a sentence, and how it retells one."""
+    """The rules of a language: what a sentence means, and how to retell it."""
 
     def is_courtesy(self, sentence: str, speakers: Speakers) -> bool:
         """Return whether a sentence holds nothing but thanks, praise and encouragement."""
@@ -39,11 +38,11 @@ class Language(Protocol):
     def retold(self, clause: str, speech: Speech, talk: Talk) -> str:
         """Return a clause as a sentence of a summary; "" if it is not worth telling, or unclear what it means.
 
-        What is not told in the third person, as only English is in English, is quoted as the talk is read.
+        Only English is told in the third person, to readers of English. All else is quoted in the readers' language.
         """
 
     def told_after(self, sentence: str, minute: int) -> str:
-        """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
+        """Return a sentence with plans that are over at game time `minute` in the past tense."""
 
     def says_i(self, text: str) -> bool:
         """Return whether a text calls the one who wrote it "I"."""
@@ -52,9 +51,9 @@ class Language(Protocol):
         """Return a note as it is told later.
 
         Args:
-            me: what its owner is called: "I", or its name.
-            name: of its owner.
-            names: of all whom the note may name.
+            me: how to call its owner: "I", or its name.
+            name: the owner's name.
+            names: all names that the note may mention.
             doers: finds the names of those of whom the same was noted.
         """
 
@@ -86,7 +85,7 @@ class Language(Protocol):
         """Return whether a sentence calls an appointment off, or gives it another hour."""
 
     def moved_to(self, sentence: str, minute: int) -> tuple[int, int | None] | None:
-        """Return the time of day that a sentence gives an appointment anew, and the day if it names one; else None.
+        """Return the new time of day of an appointment that a sentence moves, and the day if named; else None.
 
         Args:
             minute: game time at which it was said.
@@ -99,7 +98,7 @@ class Language(Protocol):
         """Return whether a sentence opens a story or a dream, to which the rest of its text belongs."""
 
     def subject_of(self, sentence: str) -> str:
-        """Return a sentence without the one who told it."""
+        """Return a sentence without the words that name its teller."""
 
     def may_vow(self, text: str) -> bool:
         """Return whether a text has a word of promising, which is cheap to look for."""
@@ -115,13 +114,13 @@ class Language(Protocol):
         """Return the stems of a deed without the day and the hour at which it is due."""
 
     def tells_outcome(self, text: str) -> str:
-        """Return who kept or broke a promise by a text that says so in so many words.
+        """Return who kept or broke a promise, if a text says so in so many words.
 
-        "I" is the one who says it, "you" one whom it is said to, "?" somebody else, and "" stands for no such text.
+        "I" is the speaker, "you" a listener, "?" somebody else; "" if the text says no such thing.
         """
 
     def outcome(self, sentence: str) -> Outcome:
-        """Return whether a sentence that tells what came of a promise tells that it was kept."""
+        """Return the outcome of a promise that a sentence tells."""
 
     def is_account(self, sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
         """Return whether a sentence tells that the giver of a promise did the deed, or did not.
@@ -131,19 +130,19 @@ class Language(Protocol):
         """
 
     def is_deadline(self, text: str) -> bool:
-        """Return whether a text names what something is due by: "before", "until"."""
+        """Return whether a text has a word for a deadline: "before", "until"."""
 
     def ends_in_a_day(self, text: str) -> bool:
-        """Return whether something is due by a part of the day that each day has: "before supper"."""
+        """Return whether a text has a deadline at a part of every day: "before supper"."""
 
     def is_often(self, text: str) -> bool:
-        """Return whether a text tells of each day."""
+        """Return whether a text tells of something that recurs, such as every day."""
 
     def is_intent(self, sentence: str) -> bool:
-        """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+        """Return whether a statement is about its speaker, and no question, denial, doubt or cancellation."""
 
     def proposes(self, sentence: str) -> Doer:
-        """Return who is to do what a sentence proposes, asks for or offers; "" where it does neither."""
+        """Return who is to do what a sentence proposes, asks for or offers; "" if it does none of these."""
 
     def accepts(self, sentence: str) -> bool:
         """Return whether a sentence agrees to what another proposed before it."""
@@ -161,28 +160,28 @@ class Language(Protocol):
         """Return whether a sentence tells that something is broken, missing or in danger, or may do so."""
 
     def heard(self, text: str, speaker: str, listener: str) -> str:
-        """Return what another said as one tells it of oneself: with the speaker named for "I", and no "you".
+        """Return what another said as its listener retells it: with the speaker's name for "I", and no "you".
 
         Args:
-            listener: oneself, if the speaker spoke to nobody else.
+            listener: the one who retells it, if the speaker spoke to nobody else; else "".
         """
 
     def changes_a_life(self, text: str) -> bool:
-        """Return whether a text tells what people remember for the rest of their lives."""
+        """Return whether a text tells of an event that people remember for life."""
 
 
 def language_of(text: str, around: str = UNDETERMINED) -> Language:
-    """Return what knows the language of a text: English where nothing speaks against it.
+    """Return the language of a text; English by default.
 
     Args:
-        around: the language of what the text stands in, which decides where the text shows none, or may be in it.
+        around: language of the surrounding text, which decides if the text shows none or may be in it.
     """
     found = languages_of(text)
     return language_called(around if found[0] == UNDETERMINED or around in found else found[0])
 
 
 def language_called(code: str) -> Language:
-    """Return what knows a language by its ISO 639 code."""
+    """Return the language with an ISO 639 code."""
     return english if code in (ENGLISH, UNDETERMINED) else Neutral(pack_of(code))
 
 
@@ -192,13 +191,13 @@ def is_courtesy(sentence: str, speakers: Speakers) -> bool:
 
 
 def changes_a_life(text: str) -> bool:
-    """Return whether a text tells what people remember for the rest of their lives, in any language it may be in."""
+    """Return whether a text tells of an event that people remember for life, in any language it may be in."""
     return any(language.changes_a_life(text) for language in _possible(text))
 
 
 @lru_cache(maxsize=65_536)  # an owner's memories are read again by each plan
 def tells_trouble(text: str, around: str) -> bool:
-    """Return whether a part of a text tells of trouble; one whose language is unknown is in `around`."""
+    """Return whether a part of a text tells of trouble; a part in an unknown language is read as `around`."""
     return any(
         known.tells_trouble(part)
         for sentence in split_sentences(prose(text))
@@ -211,17 +210,17 @@ forget_with_packs(tells_trouble.cache_clear)
 
 
 def knows_trouble(code: str) -> bool:
-    """Return whether the words of a language for trouble are known, by its ISO 639 code."""
+    """Return whether the pack of a language (ISO 639 code) has words for trouble."""
     return code == ENGLISH or bool(pack_of(code).phrase("harms") and pack_of(code).phrase("lacks"))
 
 
 def calls_by_short_name(code: str) -> bool:
-    """Return whether a language calls people by a part of their full name, by its ISO 639 code."""
+    """Return whether a language (ISO 639 code) calls people by a part of their full name."""
     return code in (ENGLISH, UNDETERMINED) or bool(pack_of(code).phrase("called_by"))
 
 
 def _possible(text: str) -> Iterator[Language]:
-    """Yield what knows the languages that a text may be in: all with a pack where it shows none."""
+    """Yield the languages that a text may be in: all with a pack if it shows none."""
     found = languages_of(text)
     yield language_called(found[0])
     if found[0] == ENGLISH:

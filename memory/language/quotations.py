@@ -1,4 +1,4 @@
-"""Quotations in a text: what stands between quotation marks is another's words and stays as it is."""
+"""Quotations in a text: the words between quotation marks are another's and stay unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from cogitate.memory.language.sentences import SPACED, UNSPACED, has_end
 
-#: A quotation that the text opens and closes; one that it only opens, or only closes, as a part of a longer text does.
+#: A quotation that the text opens and closes, or, as a part of a longer text, only opens or only closes.
 _NO_MARK = '[^“”„"«»「」]*+'
 _QUOTED = re.compile(rf"([“„\"«「]{_NO_MARK}[”“\"»」]|[“„\"«「]{_NO_MARK}$|^{_NO_MARK}[”»」]|^{_NO_MARK}\"(?=$))")
 _WHOLE = re.compile(rf"[“„\"«「]\s?({_NO_MARK})[”“\"»」]")
@@ -17,18 +17,18 @@ _MARKS = re.compile('[“”„"«»「」]')
 
 
 def outside_quotations(text: str, change: Callable[[str], str]) -> str:
-    """Return `text` with every part that stands outside quotation marks as `change` returns it."""
+    """Return `text` with `change` applied to every part outside quotation marks."""
     parts = _QUOTED.split(text)
     return "".join(part if index % 2 else change(part) for index, part in enumerate(parts))
 
 
 def within_quotations(text: str, change: Callable[[str, str], str]) -> str:
-    """Return `text` with what stands between quotation marks as `change` returns it, given also what is before it."""
+    """Return `text` with `change` applied to each quotation, which also gets the text before the quotation."""
     return _WHOLE.sub(lambda said: said[0].replace(said[1], change(said[1], text[: said.start()])), text)
 
 
 def without_quotations(text: str) -> str:
-    """Return `text` without what stands between quotation marks."""
+    """Return `text` without its quotations."""
     return _QUOTED.sub(" ", text)
 
 
@@ -46,7 +46,7 @@ def excerpt(part: str, text: str) -> str:
 
 
 def quotations_in(text: str) -> list[str]:
-    """Return what stands between quotation marks that `text` opens and closes."""
+    """Return the quotations that `text` opens and closes, without their marks."""
     return [said.rstrip() for said in _WHOLE.findall(text)]
 
 

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from cogitate.memory.language.word_patterns import runs_on
 
-_TOLD = "{speaker} → {listener}"  # where no words are known
+_TOLD = "{speaker} → {listener}"  # without words in the pack
 _QUOTES = '""'
 _NAME = r"[^:：\n]{1,80}?"
-#: The mark that stands within a quotation for one that stands around it.
+#: Outer quotation marks, and the marks that replace them inside a quotation.
 _INNER = dict(zip('“”„«»「」"', "‘’‚“”『』'", strict=True))
 _STOPS = " .。।,;"
 
@@ -20,11 +20,11 @@ class ReportedSpeech:
     """The form in which one language reports speech.
 
     Args:
-        told: names the speaker and the listener before the colon.
-        quotes: the marks; what stands between a mark and the text follows the first after "|".
-        colon: stands before a quotation.
-        listed: puts several quotations together.
-        bracketed: adds a day.
+        told: format of the speaker and the listener before the colon.
+        quotes: the two marks; "opening|closing" if they include spaces.
+        colon: the mark before a quotation.
+        listed: joins several quotations.
+        bracketed: appends a day.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class ReportedSpeech:
         return f" {name} " if name.isascii() and runs_on(self._told) else name
 
     def speaker_of(self, sentence: str) -> str:
-        """Return who says what a sentence quotes to another, whom it names; "" where it is no such sentence."""
+        """Return the speaker of a sentence that quotes one person to another; "" for any other sentence."""
         found = self._told_to.fullmatch(self.lead_of(sentence).removesuffix(self._colon))
         return found["speaker"] if found else ""
 
     def lead_of(self, sentence: str) -> str:
-        """Return what stands before the quotation that ends a sentence; "" where none does."""
+        """Return the words before the quotation that ends a sentence; "" without one."""
         found = self._lead.match(sentence)
         return found[1] if found else ""
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from cogitate.memory.language.text import KANA_AND_HAN, WHITE_SPACE
 
-#: Halves of a character class. After a mark of the first a space follows, or the text ends; not so after the second.
+#: Parts of a character class. A mark of the first ends a sentence only before a space or the text's end, others always.
 SPACED = ".!?…\u061f\u06d4\u0964\u0965\u0589\u1362\u17d4\u104b"
 UNSPACED = "。！？｡"
-CLAUSES = re.compile(r"[,;，；、]\s*|\s[–—]\s")  # what parts the clauses of a sentence
+CLAUSES = re.compile(r"[,;，；、]\s*|\s[–—]\s")  # separators of clauses
 QUESTIONS = ("?", "？", "؟", "\u1367", "\u037e", "か。")
 _CLOSING = "\"'”’»)\\]」』）”“"  # the last closes German ones
 _ENDED = re.compile(rf"[{SPACED}{UNSPACED}][{_CLOSING}]*+$|[{_CLOSING}]$")
@@ -48,7 +48,7 @@ _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
 #: Marks that may open a quotation in another language close one only before a space: "«Ja.» sagt er", "„Ja.“ sagt er".
 _CLOSES = r"(?:[\"'”’)\]]|[ \u00a0\u202f]?»(?=\s|$)|“(?=\s|$))*+"
 _END = re.compile(rf"(?<![{SPACED}])[{SPACED}]++{_CLOSES}(?=\s|$)|[{UNSPACED}]++[”」』）]*+|\n++")
-#: What somebody said, behind a colon: one sentence, however many it holds.
+#: A quotation after a colon: it belongs to one sentence, however many it contains.
 _SAID = re.compile(r"[:：]\s?(?:\"[^\"\n]+\"|“[^“”\n]+”|„[^„“\n]+“|«[^«»\n]+»|「[^「」\n]+」)")
 _NO_SPACE = re.compile(r"\S")
 _INITIAL = re.compile(r"(?!I)[^\W\d_]\.")  # "J."
@@ -57,11 +57,11 @@ _INITIAL = re.compile(r"(?!I)[^\W\d_]\.")  # "J."
 def split_sentences(text: str) -> list[str]:
     """Return the trimmed sentences of `text` in order, by the full stops of its script and line ends.
 
-    A quotation behind a colon is a part of its sentence.
+    A quotation after a colon is a part of its sentence.
     """
     found: list[str] = []
     quoted = [match.span() for match in _SAID.finditer(text)] if ":" in text or "：" in text else ()
-    start = seen = 0  # where the sentence begins, and up to where its words were looked at
+    start = seen = 0  # the start of the sentence, and the end of its examined words
     last = ""  # word of the sentence so far
     for match in _END.finditer(text):
         if quoted and any(begins < match.start() and match.end() < ends for begins, ends in quoted):
@@ -86,7 +86,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _goes_on(text: str, at: int) -> bool:
-    """Tell whether the next word after an index begins with a small letter."""
+    """Return whether the next word after an index begins with a small letter."""
     following = _NO_SPACE.search(text, at)
     return following is not None and following[0].islower()
 

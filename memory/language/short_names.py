@@ -1,4 +1,4 @@
-"""Short names: by which part of their name people are called after its first mention."""
+"""Short names: the part of a person's name that replaces it after the first mention."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cogitate.memory.language.text import FUNCTION_WORDS, MARKS, words
 
 _PART = re.compile(rf"[^\W\d_][\w{MARKS}'’-]+")  # of a name, that can stand for a person
 _TITLES = english("titles")
-#: Stand in a name in small letters: "Ludwig van Beethoven".
+#: Words in small letters within a name: "Ludwig van Beethoven".
 _PARTICLES = frozenset(words("van von der den de del della di da do dos das du la le y e al el bin ibn zu af ten ter"))
 
 
@@ -22,7 +22,7 @@ def short_names(called: Iterable[str], known: Collection[str], said: Collection[
 
     Args:
         called: full names.
-        known: the names of all whom a part of a name may mean.
+        known: all names to which a part of a name may refer.
         said: lower-case words of the talk; a name that contains one is a role, such as "Industrial Designer".
     """
     owners = _owners_of_words(frozenset((*known, *called)))
@@ -52,7 +52,7 @@ def _is_name(part: str) -> bool:
 
 
 def with_short_names(text: str, short: Mapping[str, str], *, first: bool = True) -> str:
-    """Return a text with the short names of those who were named before in it; quotations stay as they are.
+    """Return a text with short names for those that it named before; quotations are unchanged.
 
     Args:
         first: the first mention of each keeps the full name.
@@ -72,7 +72,7 @@ def with_short_names(text: str, short: Mapping[str, str], *, first: bool = True)
 
 
 def with_full_names(text: str, short: Mapping[str, str]) -> str:
-    """Return a text in which those whom it names in full once are named in full throughout, but for quotations."""
+    """Return a text in which those whom it names in full once are named in full throughout, except in quotations."""
     full = {part: name for name, part in short.items() if name in text}
     if not full:
         return text

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from cogitate.memory.language.text import words
 
-_FEW = 32  # names that are looked for one by one, which takes less than a look at every letter of a sentence
-_START = 3  # characters by which more names are found
+_FEW = 32  # names up to which a search for each is cheaper than a scan of every letter of a sentence
+_START = 3  # characters of a name by which a larger set is searched
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
 
 Quoting = Callable[[str, str, str, bool, int | None], str]  # see `port.Language.quoted`
@@ -33,7 +33,7 @@ class Speakers:
         return name in self._known
 
     def is_part_of_name(self, word: str) -> bool:
-        """Tell whether a case-folded word belongs to a name, or begins one, as "Mel" does "Melanie"."""
+        """Return whether a case-folded word belongs to a name, or begins one, as "Mel" does "Melanie"."""
         return word in self.words or word in self._beginnings
 
     def without_names(self, text: str) -> str:
@@ -48,7 +48,7 @@ class Speakers:
         return others[0] if len(others) == 1 else ""
 
     def perhaps_in(self, text: str) -> Sequence[str]:
-        """Return the names that may stand in a text, whole or in short, and few others, in order."""
+        """Return the names that may occur in a text, whole or in short, and few others, in order."""
         if len(self.names) <= _FEW:
             return self.names
         low = folded(text)
@@ -58,12 +58,12 @@ class Speakers:
 
 
 class Talk(NamedTuple):
-    """What all lines of a talk tell of each."""
+    """The facts about a whole talk that each of its lines needs."""
 
     speakers: Speakers
     names: Collection[str]  # words that keep their capital
-    quoted: Quoting  # what was said, in the words of the language of those who read it
-    in_english: bool  # they read English
+    quoted: Quoting  # reports speech in the readers' language
+    in_english: bool  # the readers' language is English
 
 
 class Speech(NamedTuple):
@@ -89,12 +89,12 @@ class Utterance(NamedTuple):
 
 @lru_cache(maxsize=1_024)
 def beginning_of(name: str) -> str:
-    """Return what every form of a name begins with, folded."""
+    """Return the folded beginning that all forms of a name share."""
     return folded(min(forms_of(name), key=len))
 
 
 def folded(text: str) -> str:
-    """Text in which what `re.IGNORECASE` takes to be equal is equal."""
+    """Return a text in which characters are equal if they are equal to `re.IGNORECASE`."""
     return text.replace("İ", "i").replace("ı", "i").casefold()
 
 

@@ -1,6 +1,6 @@
 """Times in text: clock times ("7:00 AM", "07:00", "from 5 to 7pm", "noon"), and days told by their number.
 
-Of languages other than English their packs know the words.
+Packs have the words of other languages.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TIME = re.compile(
 )
 _MAY_NAME_TIME = re.compile(
     r"\d|noon|mid| past | to |half |at |by |before |from |un?till? |clock|morning|evening|night", re.IGNORECASE
-)  # stands in whatever `_TIME` finds
+)  # every match of `_TIME` contains one of these
 _RELATIVE = re.compile(
     r"\b(?P<until>(?:by|until|till|before|since|after|from|for|of|about|to|through) )?"
     r"(?:(?P<after>(?:the )?day after tomorrow)|(?P<next>tomorrow)|(?P<now>today)"
@@ -76,10 +76,10 @@ class Time(NamedTuple):
 
 
 def find_times(text: str, pack: Pack | None = None) -> list[Time]:
-    """Return every clock time in `text`, in order. Of a range its two ends.
+    """Return every clock time in `text`, in order; of a range, both ends.
 
     Args:
-        pack: of the text's language, if that is known.
+        pack: pack of the text's language, if known.
     """
     return list(_times_in(text, pack or pack_of(languages_of(text)[0])))
 
@@ -126,12 +126,12 @@ def anchor_days(
 ) -> str:
     """Return `text`, said at game time `minute`, with "today", "tomorrow" and the like as "on day 3".
 
-    What is told again on a later day would otherwise mean another day. Days before the first stay as they are said, and
-    so does what stands between quotation marks, and everything where the clock in force counts no days.
+    On a later day, such a word would mean another day. Days before the first and quotations are unchanged, and so is
+    the whole text if the clock in force counts no days.
 
     Args:
-        pack: of the text's language, if that is known.
-        around: the language of a text that tells none, or may be in this one.
+        pack: pack of the text's language, if known.
+        around: language to assume if the text shows none, or may be in this one.
         today: the number of the day on which it is read, which becomes "today".
     """
     if not clock_in_force().counts_days:
@@ -140,7 +140,7 @@ def anchor_days(
 
 
 def with_today(text: str, minute: int) -> str:
-    """Return a text, in which days are told by their number, as it is told on the day of a game time."""
+    """Return a text with the number of a game time's day replaced by "today" or the like."""
     number, pack = day_number(minute), pack_of(languages_of(text)[0])
     if not clock_in_force().counts_days:
         return text
@@ -157,9 +157,9 @@ def with_today(text: str, minute: int) -> str:
 
 
 def with_quoted_days(text: str, minute: int) -> str:
-    """Return a summary written at game time `minute` as it is searched for days: those that quotations name as numbers.
+    """Return a summary written at game time `minute` with the days in its quotations as numbers, for a search.
 
-    A day that is named right before a quotation is the one on which it was said.
+    A day named right before a quotation is the one on which it was said.
     """
 
     around = prevailing_language((text,))
@@ -197,7 +197,7 @@ def _anchored(text: str, day: int, pack: Pack, today: int | None) -> str:
 
 
 def _anchored_as_in(pack: Pack, words: re.Pattern[str], text: str, day: int, today: int | None) -> str:
-    """Return a text with the words of a pack for days as what tells them by their number, but today by its word."""
+    """Return a text with a pack's words for days replaced by numbered days, and by the word for `today`."""
     numbers = {name: day + ahead for name, ahead in DAYS.items()}
 
     def told(match: re.Match[str]) -> str:
@@ -212,22 +212,22 @@ def _anchored_as_in(pack: Pack, words: re.Pattern[str], text: str, day: int, tod
 
 
 def days_named(text: str, pack: Pack | None = None) -> list[int]:
-    """Return the days (from 0) that a text tells by their number, in order.
+    """Return the days (from 0) that a text names by number, in order.
 
     Args:
-        pack: of the text's language, if that is known.
+        pack: pack of the text's language, if known.
     """
     pattern = (pack or pack_of(languages_of(text)[0])).days.numbered or _DAY_NUMBER
     return [int(next(filter(None, match.groups()))) - 1 for match in pattern.finditer(text)]
 
 
 def names_date(text: str) -> bool:
-    """Return whether a text names a day of a calendar in English, which game time has not."""
+    """Return whether a text names a day of a calendar in English, which game time does not have."""
     return _DATE.search(text) is not None
 
 
 def rounds_named(text: str, minute: int) -> list[int]:
-    """Return the rounds that a text names, said at game time `minute`; none where time is not told by rounds."""
+    """Return the rounds that a text names, said at game time `minute`; none if the clock counts no rounds."""
     clock = clock_in_force()
     if not clock.counts_rounds:
         return []
@@ -265,7 +265,7 @@ def _minute(match: re.Match[str]) -> int | None:
         return None
     if half:
         if hour > 12:
-            return hour * 60 + minute  # "17:00 pm" is said by models; 17:00 is meant
+            return hour * 60 + minute  # models write "17:00 pm" for 17:00
         hour = hour % 12 + (12 if half == "p" else 0)
         if part["h1"] and not part["ap1"] and half == "p" and _next_hour(match) < hour % 12:
             hour -= 12  # "from 10 to 1pm" begins in the morning

@@ -1,4 +1,4 @@
-"""The words of a text, in any script: what tokens are estimated from, and the room of a summary is measured in."""
+"""Word counts in any script: the basis of token estimates, and the unit of a summary's length."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _STARTS = [start for start, _ in _SCRIPTS]
 def count_words(text: str) -> int:
     """Return the words of a text; two texts joined by a space have the sum of both.
 
-    A word is what stands between spaces. Characters of scripts without spaces count as a word each, and a word of more
-    than 16 characters counts once for every 16 begun.
+    Spaces separate words. Characters of scripts without spaces count as a word each, and a word of more than 16
+    characters counts once for every 16 begun.
     """
     if text.isascii():
         return sum(-(-len(piece) // LONG) for piece in text.split())
@@ -46,7 +46,7 @@ def count_words(text: str) -> int:
 
 
 def count_tokens(text: str) -> int:
-    """Return about the tokens of a text, for a prompt of a host's own: 1.3 for each word of English, else by script."""
+    """Estimate the tokens of a text for a host's own prompt: 1.3 for each word of English, else by script."""
     if is_english(text):
         return -(-count_words(text) * 13 // 10)
     rates = (_SCRIPTS[bisect_right(_STARTS, ord(char)) - 1][1] for char in text if not char.isspace() and char > " ")

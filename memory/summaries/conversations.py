@@ -1,4 +1,4 @@
-"""Conversations among an owner's entries: who took part, when, and a telling of them without a model.
+"""Conversations among an owner's entries: their participants, their times, and a summary without a model.
 
 The streams design (task 10) groups dialogue by "same participants, close in time" with a scan of all pairs; here one
 pass in order of time does it, since a conversation can only continue after its own latest line.
@@ -31,17 +31,17 @@ from cogitate.memory.summaries.summary import summarise
 from cogitate.memory.summaries.units import MAX_SPEAKER
 
 GAP = 30  # game minutes: a pause this long ends a conversation (streams design)
-LONGEST = DAY  # game minutes: talk without a pause is cut here, so that every group comes of age
+LONGEST = DAY  # game minutes: longer talk is split, so every group ends and becomes old enough to summarise
 
 
 _THE = re.compile(r"^The (?=[a-z])")  # "The galley", within a sentence
-_MOST_NAMED = 12  # of those who talked
+_MOST_NAMED = 12  # participants that a header names
 #: 'Ada told me: "', 'I asked Bo on day 2: "'
 _REPORT = re.compile(
     rf"(?P<who>[^:\n]{{1,{MAX_SPEAKER}}}?) (?:said|says|told|tells|asked|asks|answered|replied)"
     r"(?: [^:\n\"“«]{1,80})?[:,] ?[\"“«'‘]"
 )
-#: How a transcript may call a speaker who is no owner: "PhD C", "Industrial Designer".
+#: Labels of a transcript for a speaker who is no owner: "PhD C", "Industrial Designer".
 _LABEL = re.compile(r"[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){1,3}")
 _CAPITALS = re.compile(r"[^\w]+")
 #: "Ada: Hello", "Ada : Bonjour", "花子：はい": no space follows a fullwidth colon.
@@ -96,7 +96,7 @@ def conversations(owner: str, entries: Iterable[Entry]) -> list[Conversation]:
 def parse_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
     """Return the speaker, text and time of an entry, without markup, and a summary with full names throughout.
 
-    Who the text names speaks, or else a message's first subject.
+    The speaker is the one whom the text names, or else a message's first subject.
     """
     line = _in_full(_parsed(entry, names), entry, names)
     return line if (said := prose(line.text)) is line.text else line._replace(text=said)
@@ -124,7 +124,7 @@ def _parsed(entry: Entry, names: Mapping[str, str]) -> Utterance:
         others = [name for s in entry.subjects if (name := resolve_name(s, names)) != called]
         listener = others[0] if len(others) == 1 else ""
         return Utterance(called, entry.text[found.end() :], entry.minute, listener)
-    if found and _LABEL.fullmatch(called):  # of a transcript: no one says that another said it
+    if found and _LABEL.fullmatch(called):  # a label of a transcript: the speaker is no owner
         return Utterance("", entry.text, entry.minute)
     if speaker and entry.text.startswith(f"{speaker} "):  # a note of what it did or said, such as "Ben votes yes."
         return Utterance("", told_apart(entry), entry.minute)
@@ -134,7 +134,7 @@ def _parsed(entry: Entry, names: Mapping[str, str]) -> Utterance:
 
 @lru_cache(maxsize=65_536)  # an owner's memories are read again by each heuristic
 def quoted_speaker(text: str) -> str:
-    """Return who said what a text quotes: "Ada" of 'Ada told me: "The mill burns."'; "" for any other text."""
+    """Return the speaker whom a text quotes: "Ada" of 'Ada told me: "The mill burns."'; "" for any other text."""
     found = _REPORT.match(text)
     if found or not (quoted := quotations_in(text)):
         return found["who"] if found else ""
@@ -146,7 +146,7 @@ def _speaker(entry: Entry, names: Mapping[str, str]) -> str:
 
 
 def shown_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
-    """Return what a prompt shows of an entry: as `parse_line`, but a routed event in full and in its own words."""
+    """Return an entry as a prompt shows it: like `parse_line`, but a routed event in full and word for word."""
     if is_statement_of_event(entry) and statement_of(entry, _speaker(entry, names)) is not None:
         return Utterance("", entry.text, entry.minute)
     if entry.type == "observation" and is_of_event(entry):
@@ -155,7 +155,7 @@ def shown_line(entry: Entry, names: Mapping[str, str]) -> Utterance:
 
 
 def first_person(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry:
-    """Return an entry in which "I" is its owner: others' lines with their names for "I", the owner's for "you"."""
+    """Return an entry in which "I" is its owner: names replace the "I" of others and the "you" of the owner."""
     told, me = parse_line(entry, names), resolve_name(owner, names)
     speaker, listener = told.speaker[:MAX_SPEAKER], told.listener[:MAX_SPEAKER]
     if not speaker:
@@ -182,9 +182,9 @@ def summarise_entries(
 ) -> str:
     """Return a summary of entries in about a third of their words (80 to 120), without a model. It is never empty.
 
-    It follows the order of time; a summary of dialogue begins with the speakers, place and time, `owner` first if it is
-    one of them. `minute` is the game time at which it is written, if that is known: what is over by then is told in the
-    past. It is in `language`, or else in that of all entries together.
+    It is chronological. A summary of dialogue begins with the speakers, place and time, `owner` first if it is one of
+    them. `minute` is the game time of writing, if known: plans that are over by then are told in the past tense. The
+    summary is in `language`, or else in that of all entries together.
     """
     language = prevailing_language(e.text for e in entries) if language == UNDETERMINED else language
     ordered = sorted(entries, key=lambda e: (e.minute, e.number))
@@ -207,7 +207,7 @@ def _dated(line: Utterance, day: int | None, language: str) -> Utterance:
 
 
 def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], language: str) -> str:
-    """Return who talked, where and when, without a word of English."""
+    """Return the header of a talk (who, where and when) in a language other than English."""
     clock, pack = clock_in_force(), pack_of(language)
     day = pack.day(first.minute)
     when = f"{day} {first.minute % DAY // 60:02}:{first.minute % 60:02}".strip() if clock.has_times else ""
@@ -218,7 +218,7 @@ def _listed(first: Entry, people: Sequence[str], names: Mapping[str, str], langu
 
 
 def is_header(sentence: str) -> bool:
-    """Return whether a sentence only says who talked, where and when, as the one that opens a summary of a talk."""
+    """Return whether a sentence is the header of a talk's summary: who talked, where and when."""
     return _HEADER.search(sentence) is not None
 
 

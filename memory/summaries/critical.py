@@ -1,6 +1,6 @@
 """The critical information of the window design: objectives, relationships and inventory; and what it discards.
 
-By the words of `tables/critical.toml`. A sentence without a person or an objective is
+`tables/critical.toml` lists the words. A sentence without a person or an objective is
 colour and weighs less, since relationships and possessions belong to people.
 """
 
@@ -12,14 +12,14 @@ from cogitate.memory.language.tables import read_table
 
 
 def _told(what: str) -> re.Pattern[str]:
-    """Return what finds a kind of critical information, by its ways to say it: separated by " | " or a line end."""
+    """Return the pattern for a kind of critical information; its words are separated by " | " or a line end."""
     table = read_table("critical")[what]
     words = table["words"].strip().replace("\n", "|").replace(" | ", "|")
     return re.compile(rf"\b(?:{words})\b|\b(?:{table['beginnings']})", re.IGNORECASE)
 
 
 _OBJECTIVE, _BOND, _POSSESSION = map(_told, ("objective", "bond", "possession"))
-#: What it has discarded: dice and rules.
+#: What the window design discards: dice and rules.
 _MECHANICS = re.compile(
     r"\b(?:rolls?|rolled) (?:an? )?(?:natural )?\d|\b\d*d(?:4|6|8|10|12|20)\b|\bDC \d|\bsaving throw|^initiative:", re.I
 )
@@ -38,14 +38,14 @@ COLOUR_SHARE = 0.25
 
 
 def critical_value(sentence: str) -> float:
-    """Return the value of a sentence beyond its words."""
+    """Return the value that critical information adds to a sentence's words."""
     value = OBJECTIVE_VALUE if _OBJECTIVE.search(sentence) else 0.0
     value += BOND_VALUE if _BOND.search(sentence) else 0.0
     return value + (POSSESSION_VALUE if _POSSESSION.search(sentence) else 0.0)
 
 
 def share_of_words(sentence: str) -> float:
-    """Return how much of their usual weight a sentence's words have: rules of a game hardly any, colour some."""
+    """Return the factor on the weight of a sentence's words: lowest for game rules, reduced for colour, else 1."""
     if _MECHANICS.search(sentence):
         return MECHANICS_SHARE
     plain = _COLOUR.search(sentence) is not None and _NAME.search(sentence) is None

@@ -22,7 +22,7 @@ from cogitate.memory.summaries.units import BREVITY, Unit, first_sentences, unit
 
 _ASKED = 0.8  # share of the bound that a model is asked for
 _TOKENS_OF_WORD = 2
-_BESIDES = 100  # tokens of JSON and thought
+_BESIDES = 100  # tokens of JSON and brief reasoning
 
 
 def estimate_tokens(text: str) -> int:
@@ -59,7 +59,7 @@ def fold(
 
 
 class _Folded(NamedTuple):
-    """A summary, and the tokens of the parts of sentences that it leaves out though it tells others of them."""
+    """A summary, and the tokens that it cuts from sentences of which it tells other parts."""
 
     text: str
     cut: int
@@ -94,7 +94,7 @@ def _folded(
 
 
 def _standing_alone(sentences: Sequence[str], minute: int, language: str) -> list[str]:
-    """Return sentences that nobody says as they are told later."""
+    """Return an observation's sentences with days as numbers, to be read on a later day."""
     return [anchor_days(sentence, minute, around=language) for sentence in sentences]
 
 
@@ -109,7 +109,7 @@ def fold_or_cut(
 ) -> tuple[str, int]:
     """Return what `fold` returns, or else the newest of all the text that fits, and the tokens that were cut off.
 
-    A sentence that has no room as a whole is cut, too, where not all of its parts are told.
+    A sentence too long to fit whole counts as cut if some of its parts are not told.
     """
     text, cut = _folded(summary, entries, names, room, now, language)
     if text:

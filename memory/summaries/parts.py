@@ -1,4 +1,4 @@
-"""Splits text that is too long for a summary: text without full stops or without spaces.
+"""Splitting of text that is too long for a summary: text without full stops or without spaces.
 
 A summary of whole sentences would otherwise never include it.
 """
@@ -12,11 +12,11 @@ from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import LONG, count_words
 from cogitate.memory.summaries.units import clauses_of, first_sentences
 
-LEAST_PART = 10  # words of a part of a sentence that has no room as a whole
+LEAST_PART = 10  # fewest words of a part of a sentence
 
 
 def sentence_in_parts(line: Utterance, most: int) -> list[Utterance]:
-    """Return a sentence of at most `most` words, or else its parts of at most half of that: one of them has room.
+    """Return a sentence of at most `most` words whole, else in parts of at most half as many: one of them fits.
 
     Parts of a few words say nothing, so with little room the sentence is not split.
     """
@@ -35,7 +35,7 @@ def sentence_in_parts(line: Utterance, most: int) -> list[Utterance]:
 
 
 def line_in_parts(line: Utterance, most: int) -> list[Utterance]:
-    """Return a line as it is where each of its clauses has at most `most` words; else the longer ones in parts."""
+    """Return a line whole if each of its clauses has at most `most` words, else with longer clauses in parts."""
     if count_words(line.text) <= most:
         return [line]
     clauses = [(clause, count_words(clause) > most) for clause in clauses_of(first_sentences(line.text))]

@@ -2,7 +2,7 @@
 
 A greedy choice covers weighted words under the limit, the standard submodular approximation of extractive
 summarising (Lin and Bilmes, "A Class of Submodular Functions for Document Summarization", ACL 2011). Names, numbers
-and the words that lines keep coming back to weigh most. Courtesies, and what says nothing alone, are left out.
+and words that recur in many lines weigh most. Courtesies, and sentences that say nothing alone, are left out.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from cogitate.memory.language.sentences import joined
 from cogitate.memory.language.short_names import short_names, with_short_names
 from cogitate.memory.language.talk import Utterance
 from cogitate.memory.language.word_count import count_words
-from cogitate.memory.summaries.minutes import is_short, minutes_of
+from cogitate.memory.summaries.meeting_minutes import is_short, minutes_of
 from cogitate.memory.summaries.parts import line_in_parts
 from cogitate.memory.summaries.units import BREVITY, Unit, units
 
 _WORD = re.compile(r"[^\W\d_]+")
 _SAID = re.compile(r'([^":]{1,130}? (?:said|(?:told|asked)(?: [^":]{1,80})?):)(?= "[^"]*"$)')
-SAME_LINE = 0.75  # each further clause of a line already told counts this much less
+SAME_LINE = 0.75  # factor on the value of each further clause of a line
 
 
 def summarise(
@@ -42,9 +42,9 @@ def summarise(
     """Return a summary of `lines` in at most `max_words` words (`count_words`), in sentences and in their order.
 
     Speech becomes third person; lines without a speaker stay as they are. `header` (who and when) opens the summary
-    if there is room for it. What is over at game time `minute` is told in the past. Of a sentence that has no room a
-    part is told. The same lines give the same summary; no lines, or no room, give "". `names` are those of whom the
-    lines may speak. Speech is quoted in the words of `language`, or else of that of all lines together.
+    if there is room for it. Plans that are over at game time `minute` are told in the past tense. A sentence that
+    does not fit is told in part. The same lines give the same summary; no lines, or no room, give "". `names` are those
+    that the lines may mention. Speech is quoted in the words of `language`, or else of that of all lines together.
     """
     head = header.strip() if count_words(header) <= max_words else ""
     room = max_words - count_words(head)
@@ -64,7 +64,7 @@ def summarise(
         again = with_short_names(joined(part for part in (head, *told) if part), short)
         left = max_words - count_words(again)
         if left < 0 and text == head:
-            most += left  # those who are named first take more room
+            most += left  # first mentions in full take more room
             continue
         if left < 0 or again == text:
             break
@@ -73,7 +73,7 @@ def summarise(
 
 
 def _short_names(lines: Iterable[Utterance], known: Sequence[str]) -> dict[str, str]:
-    """Return the short names of those who speak, and are spoken to."""
+    """Return the short names of the speakers and listeners."""
     spoken = [line for line in lines if line.speaker]
     called = dict.fromkeys(name for line in spoken for name in (line.speaker, line.listener) if " " in name)
     said = {word for line in spoken for word in _WORD.findall(line.text) if word.islower()}
@@ -81,7 +81,7 @@ def _short_names(lines: Iterable[Utterance], known: Sequence[str]) -> dict[str, 
 
 
 def _in_short(unit: Unit, short: Mapping[str, str]) -> Unit:
-    """Return a unit with the size that it has where those whom it names were named before."""
+    """Return a unit with the size that it has after the first mention of those whom it names."""
     named = {name: part for name, part in short.items() if name in unit.text}
     return unit._replace(size=count_words(with_short_names(unit.text, named, first=False))) if named else unit
 
@@ -100,7 +100,7 @@ def _with_speech_together(sentences: Iterable[str], speech: ReportedSpeech) -> l
 
 
 def _lead(sentence: str, speech: ReportedSpeech) -> str:
-    """Return what stands before the quotation that ends a sentence; "" where none does."""
+    """Return the words before the quotation that ends a sentence; "" without one."""
     found = _SAID.match(sentence)
     return found[1] if found else speech.lead_of(sentence)
 

@@ -31,10 +31,10 @@ MOST_SENTENCES = 300  # of one text that a summary chooses from; prose of 4,000 
 MAX_SPEAKER = 60  # characters of a name: it is told in the place of each "you", and a text may be full of them
 BREVITY = 0.5  # how much the size of a unit counts against it, from 0 to 1
 NAME = 2.5  # weight of a name or number beyond that of a word
-LEAST = 6  # letters of the own words of what is said: "Yes, that one too." says nothing alone
+LEAST = 6  # letters in the content words of a remark: "Yes, that one too." says nothing alone
 _LETTERS = 3  # that a number counts as, or a pair of characters that has no spaces around it
-SPARE = 0.001  # share of the weight of what is spare: all else goes first
-REMARK = 0.5  # share of the weight of plain words in a quote between two: what was done and found goes first
+SPARE = 0.001  # factor on the weight of spare units: all others go first
+REMARK = 0.5  # factor on the weight of plain words in a quote between two: deeds and findings go first
 
 _CLOSING = "\"'”’»」 "
 _WORD = re.compile(r"[^\W_]+")
@@ -47,16 +47,16 @@ class Unit(NamedTuple):
     size: int  # words
     weights: dict[str, float]  # the words that it covers: weight by stem
     line: int  # index of the line it is from
-    spare: bool = False  # it says little alone: told where all else has room
+    spare: bool = False  # it says little alone: told only if all else fits
 
 
 def first_sentences(text: str) -> list[str]:
-    """Return the sentences of a text; where it has more than `MOST_SENTENCES`, the last is all the rest."""
+    """Return the sentences of a text; beyond `MOST_SENTENCES`, the last holds all the rest."""
     return _first(split_sentences(text))
 
 
 def clauses_of(sentences: Iterable[str]) -> list[str]:
-    """Return the clauses of sentences; where there are more than `MOST_SENTENCES`, the last is all the rest."""
+    """Return the clauses of sentences; beyond `MOST_SENTENCES`, the last holds all the rest."""
     return _first([clause for sentence in sentences for clause in language_of(sentence).clauses(sentence)])
 
 
@@ -68,9 +68,10 @@ def _first(found: list[str]) -> list[str]:
 def units(lines: Sequence[Utterance], minute: int | None = None, language: str = UNDETERMINED) -> list[Unit]:
     """Return the units of `lines` in order, without courtesies; questions that hold no figure are spare.
 
-    What says nothing alone is told with the question that it answers, or is spare; what was called off, moved or is
-    over when it comes up again is not told as it was announced. Plans that are over at game time `minute`, if given,
-    are told in the past tense. Speech is quoted in the words of a `language`, or else of that of all lines together.
+    A remark that says nothing alone is told with the question that it answers, or is spare. An announcement is dropped
+    if a later line calls it off, moves it, or mentions it when it is over. Plans that are over at game time `minute`,
+    if given, are told in the past tense. Speech is quoted in the words of a `language`, or else of that of all lines
+    together.
     A word weighs the square root of the number of lines it occurs in: repeated topics matter more.
     """
     lines, written = [readable(line) for line in lines], lines
@@ -124,7 +125,7 @@ def _says_enough(clause: str, function_words: Collection[str], speakers: Speaker
 
 
 def _question(found: Sequence[Unit], lines: Sequence[Utterance], at: int) -> str:
-    """Return the question of another with which the line before the one at an index ends, as it is told, or ""."""
+    """Return the other speaker's question, as told, that ends the line before the one at an index, or ""."""
     if not found or found[-1].line != at - 1 or lines[at].speaker in ("", lines[at - 1].speaker):
         return ""
     return found[-1].text if found[-1].text.rstrip(_CLOSING).endswith(QUESTIONS) else ""
@@ -136,7 +137,7 @@ def _cut(part: str) -> str:
 
 
 def _language_of(clause: str, spoken: str, speakers: Speakers) -> Language:
-    """Return what knows the language of a clause; a few words in Latin letters are in the language `spoken`."""
+    """Return the language of a clause; a few words in Latin letters are taken to be in `spoken`."""
     in_english = spoken in (ENGLISH, UNDETERMINED)
     if clause.isascii() and in_english:
         return language_called(ENGLISH)
@@ -167,7 +168,7 @@ class Weighing:
         """Return the weights of a text by stem.
 
         Args:
-            share: of the usual weight of plain words.
+            share: factor on the weight of plain words.
         """
         weights: dict[str, float] = {}
         for written in _WORD.findall(text):

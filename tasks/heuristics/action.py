@@ -1,4 +1,4 @@
-"""An action without a model: of the actions that the world lists the fittest, or else what a rule or the plan says."""
+"""An action without a model: the best of the actions that the world lists, or else one by a rule or the plan."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from cogitate.tasks.situation import Situation, item_of, meters_of, text_of, tex
 MOST_EVIDENCE = 8  # memories that support an action
 NIGHT = (22 * 60, 6 * 60)  # minutes after 00:00 (streams design)
 FOOD = ("restaurant", "cafe", "café", "diner", "pub")  # types of places, the best first
-NEEDS = {"hunger": "eat food meal", "energy": "rest sleep"}  # words of what meets a need
-WAYS = {"hunger": "food", "energy": "sleep"}  # by which key packs of other languages list such words
-#: What an action without a model says, and by which name packs of other languages say it.
+NEEDS = {"hunger": "eat food meal", "energy": "rest sleep"}  # words for what meets a need
+WAYS = {"hunger": "food", "energy": "sleep"}  # keys of such words in the packs of other languages
+#: English reasons and doings of an action without a model, and their keys in the packs of other languages.
 REASONS = {
     "Going on with the plan": "plan",
     "In need": "need",
@@ -42,10 +42,10 @@ _AT_HOME = re.compile(r"\bat home\b", re.IGNORECASE)
 def find_action(case: Case, language: str) -> tuple[dict[str, str], tuple[int, ...]]:
     """Return the action of a rule, or else the plan item, company at the best remembered place, or idling.
 
-    With it come the numbers of the memories that support it. Where the world lists actions, it is always one of them.
+    Also return the numbers of the memories that support it. If the world lists actions, it is always one of them.
 
     Args:
-        language: of the agent.
+        language: ISO 639 code of the agent's language.
     """
     situation, world = case.job.params, case.world
     if texts_of(situation, "actions"):
@@ -148,7 +148,7 @@ def _planned_at(item: PlanItem, actions: Iterable[str], case: Case) -> list[str]
 
 
 def _likest(actions: Sequence[str], reasons: Iterable[tuple[str, str]]) -> tuple[str, str]:
-    """Return the action that is like the first text that any is like, and the reason beside this text; or ("", "")."""
+    """Return the action that matches the first text with any match, and this text's reason; or ("", "")."""
     found = ((choose_action(actions, text), reason) for text, reason in reasons)
     return next(((action, reason) for action, reason in found if action), ("", ""))
 
@@ -156,7 +156,7 @@ def _likest(actions: Sequence[str], reasons: Iterable[tuple[str, str]]) -> tuple
 def _told(
     case: Case, language: str, action: dict[str, str], fields: Iterable[str] = ("doing", "reason")
 ) -> dict[str, str]:
-    """Return an action, fields of which are told in the agent's language."""
+    """Return an action with these fields in the agent's language."""
     if language == ENGLISH:
         return action
     pack, place = pack_of(language), resolve_name(action["location"], case.world.display_names)

@@ -1,4 +1,4 @@
-"""The one of several named actions that fits a text best, such as the present item of a plan."""
+"""The choice of the named action that fits a text best, such as the current item of a plan."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, function_w
 from cogitate.memory.language.text import is_unspaced, normal, stem, stems, words
 
 PART = 4  # characters: shorter ones are endings
-SHORT = 2  # characters: so short are most prepositions and articles
+SHORT = 2  # characters: most prepositions and articles are no longer
 
 
 def choose_action(actions: Sequence[str], text: str, *, whole_words: bool = False) -> str:
-    """Return the action that shares most words with a text, or else most parts of words, the first of several.
+    """Return the action that shares the most words, or else the most parts of words, with a text; the first of equals.
 
-    "" is returned where no action is like the text. Function words do not count.
+    Return "" if no action resembles the text. Function words do not count.
 
     Args:
-        whole_words: parts do not count, as in a long text, where any may stand.
+        whole_words: ignore parts of words, which match by chance in a long text.
     """
     wanted, named = _content(text), [_content(action) for action in actions]
     shares = [
@@ -31,7 +31,7 @@ def choose_action(actions: Sequence[str], text: str, *, whole_words: bool = Fals
 
 
 def _content(text: str) -> list[str]:
-    """Return the stems of a text without function words; where these are not known, without the shortest words."""
+    """Return the stems of a text without function words or, if these are unknown, without the shortest words."""
     languages = languages_of(text)
     if languages[0] in (ENGLISH, UNDETERMINED):
         return stems(text)
@@ -44,7 +44,7 @@ def _content(text: str) -> list[str]:
 
 
 def _share_of_parts(wanted: Iterable[str], named: Iterable[str]) -> float:
-    """Return how alike the parts of words are, of which one at least begins its word: alike endings tell nothing."""
+    """Return the share of common parts that begin a word somewhere: common endings tell nothing."""
     begin = {word[:PART] for word in (*wanted, *named) if len(word) >= PART}
     ours, theirs = _parts(wanted), _parts(named)
     return len(ours & theirs & begin) / len(ours | theirs) if theirs else 0.0

@@ -1,6 +1,6 @@
-"""What is closed: a promise or an announcement of which later evidence, or the clock, leaves nothing to come.
+"""Closed matters: promises and announcements that later evidence, or the clock, has settled.
 
-Plans, reflections and themes ask here alone, so that none of them tells as open what another knows to be over.
+Plans, reflections and themes all ask this module, so none treats as open what another treats as closed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cogitate.memory.language.times import anchor_days, days_named, find_times, 
 from cogitate.memory.profile import Location
 from cogitate.tasks.heuristics.promises import Promise
 
-AHEAD = 2 * DAY  # game minutes in which appointments are looked for
+AHEAD = 2 * DAY  # game minutes ahead in which to look for appointments
 
 
 def is_closed(promise: Promise, minute: int) -> bool:
@@ -32,13 +32,13 @@ def is_closed(promise: Promise, minute: int) -> bool:
 def is_past(
     sentence: str, entry: Entry, timed: Iterable[Entry | None], places: Sequence[Location], minute: int
 ) -> bool:
-    """Return whether a sentence of an entry announces what is over at a game minute, or was called off or moved.
+    """Return whether a sentence of an entry announces something past at a game minute, cancelled or moved.
 
     Args:
         timed: the owner's entries that name a time or call something off.
     """
     if is_over(sentence, minute, entry.minute):
-        return clock_in_force().counts_rounds  # a day that a sentence names is told with it, and stays true
+        return clock_in_force().counts_rounds  # a sentence that names its day stays true
     if not names_time(sentence):
         return False
     said = replace(entry, text=sentence)

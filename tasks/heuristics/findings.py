@@ -1,6 +1,6 @@
-"""The typed findings of an insight: what became of a promise, what is coming, what was promised.
+"""The typed findings of an insight: the outcome of a promise, a coming appointment, or an open promise.
 
-Each rests on what an entry says in so many words, and quotes it.
+Each quotes an entry that says so in so many words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def promises_of(recalled: Recalled) -> list[Promise]:
 
 
 def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[Finding]:
-    """Yield what an insight may tell beside its theme, what matters most first."""
+    """Yield the findings that an insight may tell beside its theme, the most important first."""
     entries = recalled.by_number
     recent = {e.number for e in recalled.recent}
     for promise in promises:
@@ -41,14 +41,14 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
             open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 number, telling = promise.tellings[0]
-                if promise.said in telling.partition(': "')[2]:  # of all that a summary quotes, the promise alone
+                if promise.said in telling.partition(': "')[2]:  # a summary quotes more than the promise
                     yield Finding(_quoted(recalled, promise), promise.evidence)
                 else:
                     yield Finding(tell(recalled, entries[number], telling), promise.evidence)
 
 
 def _quoted(recalled: Recalled, promise: Promise) -> str:
-    """Return the words of a promise with who gave it to whom."""
+    """Return the words of a promise with its giver and taker."""
     taker = "me" if recalled.says_i and promise.taker == recalled.owner else recalled.of(promise.taker)
     is_mine = recalled.says_i and promise.giver == recalled.owner
     names_day = anchor_days(promise.said, promise.minute, around=recalled.language) != promise.said
@@ -58,7 +58,7 @@ def _quoted(recalled: Recalled, promise: Promise) -> str:
 
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:
-    """Yield what is to come within two days, the soonest first: appointments of talk, and what was noted."""
+    """Yield the appointments of the next two days, from talk and from notes, the soonest first."""
     found = TIMED.of(recalled.entries, recalled.owner, recalled.names)
     noted = [e for e in found if e is not None and e.type not in ("plan", "reflection") and not is_dialogue(e)]
     start, end = recalled.minute + recalled.delay + 1, recalled.minute + AHEAD

@@ -11,7 +11,7 @@ from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.memory.language.times import find_times
 from cogitate.memory.profile import Location, Profile
 
-GOING_ON = "Spend time"  # opens an occupation that goes on
+GOING_ON = "Spend time"  # opens a continuing occupation
 _DOING = re.compile(
     r"\b(?:is|am|are|been)\s++(?:(?:also|currently|now|busy|always)\s++)?"
     r"((?!being|feeling|living|looking forward|saving|hoping|wishing|excited|planning|going)\w+ing\b.*)"

@@ -2,7 +2,7 @@
 
 It reports the sentences nearest to the centre of the period, the one that stands out by its importance, the outcome of
 grave matters, and one typed finding: the outcome of a promise, an appointment, or a given promise. It quotes speech,
-claims nothing that no entry says, and repeats an earlier reflection only if nothing else of the period matters.
+claims nothing beyond its entries, and repeats an earlier reflection only if nothing else of the period matters.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
 from cogitate.tasks.heuristics.themes import TRIVIAL, Part, Sentence, nearness, read, weights_of
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
-_NOTHING = "…"  # in a language of which no phrase is known
-NOTABLE = 4  # importance of what is told beside something else, where little was observed, or though it was told before
+_NOTHING = "…"  # in a language without a phrase for it
+NOTABLE = 4  # least importance to be told beside another finding, with few observations, or a second time
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
-FEWEST = 2  # words of what says something alone, without function words
+FEWEST = 2  # content words of a sentence that can stand alone
 OUTSTANDING = 2  # standard deviations of importance above the mean of a period
-_SUBJECT = 3  # words of a subject at most, behind which a verb tells of a state
+_SUBJECT = 3  # most words of a subject before the verb of a state
 _SEEN, _NOTABLE, _REMARK = range(3)  # ranks
-READ_AGAIN = 4  # reflections of which nothing is told again
-Over = Mapping[int, Collection[str]]  # sentences that are told no more, by the numbers of their entries
+READ_AGAIN = 4  # latest reflections, whose content an insight does not repeat
+Over = Mapping[int, Collection[str]]  # sentences about closed promises, by entry number
 
 
 class Insight(NamedTuple):
@@ -62,7 +62,7 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
     """Return what the recent entries show, in one to four sentences; a quiet period if they show nothing.
 
     Args:
-        least: the importance from which an entry may be told.
+        least: least importance of an entry that may be told.
     """
     fresh = _Fresh(recalled)
     promises = promises_of(recalled)
@@ -81,14 +81,14 @@ def find_insight(recalled: Recalled, least: int = TRIVIAL + 1) -> Insight:
         elif fresh(finding.text, frozenset() if finding.is_outcome else frozenset(stems(finding.text))):
             chosen.append(finding)
             break
-    if not chosen:  # what matters and recurs is told again: the period was not quiet
+    if not chosen:  # repeat a notable finding: the period was not quiet
         chosen = _recurring(recalled, over)[:1]
     text = _joined(recalled, chosen)
     return Insight(text or quiet(recalled.language), tuple(sorted({n for f in chosen for n in f.evidence}))[-EVIDENCE:])
 
 
 def _joined(recalled: Recalled, chosen: Iterable[Finding]) -> str:
-    """Return findings as one text; who was named before goes by a short name beside a quotation. Notes keep words."""
+    """Return findings as one text. Beside a quotation, names that occurred before are shortened; notes are not."""
     text = ""
     for finding in chosen:
         said = finding.text
@@ -100,7 +100,7 @@ def _joined(recalled: Recalled, chosen: Iterable[Finding]) -> str:
 
 
 def weigh_ahead(entry: Entry, sentences: Iterable[Sentence], around: str) -> None:
-    """Find what a reflection looks for in the sentences of an entry, in idle time.
+    """Fill a reflection's caches with the sentences of an entry, in idle time.
 
     Args:
         around: the language of the world.
@@ -116,22 +116,22 @@ def weigh_ahead(entry: Entry, sentences: Iterable[Sentence], around: str) -> Non
 
 
 def quiet(language: str) -> str:
-    """Return a reflection on a time without events."""
+    """Return the reflection on a period without events."""
     return QUIET if language == ENGLISH else pack_of(language).phrase("quiet") or _NOTHING
 
 
 def is_quiet(text: str) -> bool:
-    """Return whether a reflection tells of a time without events, in any language."""
+    """Return whether a reflection is the one on a period without events, in any language."""
     return text in (QUIET, _NOTHING) or text in phrases_of("quiet")
 
 
 def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[Finding]:
     """Return the sentences nearest to the centre of a period, and the one that stands out by its importance.
 
-    Of what was said it tells one sentence of each talk, which names a figure or a time, proposes something, tells of
-    trouble or shares half of its words with other entries; a remark only where nothing else is told. Sentences that do
-    not stand alone come last. All but the first are at least half as near as the first, no question, and share at most
-    two thirds of their words with those before. Repeats of earlier entries do not count.
+    It tells one sentence of each talk: one that names a figure or a time, proposes something, tells of trouble or
+    shares half of its words with other entries. It tells a remark only if it tells nothing else. Sentences that do not
+    stand alone come last. Each but the first is at least half as near as the first, is no question, and shares at most
+    two thirds of its words with those before. Repeats of earlier entries do not count.
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
@@ -168,8 +168,8 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
 class _Ranks:
     """The order in which the sentences of a period are told.
 
-    Ordinary events come first where a period has talk and nothing else that was seen is notable; then what is notable;
-    last ordinary states, and remarks.
+    Ordinary events come first if the period has talk and no notable observation; then notable sentences; last,
+    ordinary states and remarks.
     """
 
     def __init__(self, recalled: Recalled, entries_with: Mapping[str, int]) -> None:
@@ -192,7 +192,7 @@ class _Ranks:
 
 @lru_cache(maxsize=65_536)
 def _is_state(noted: str) -> bool:
-    """Return whether a note tells of a state, or of what somebody is about: "The shelf is empty", "Ada is baking"."""
+    """Return whether a note tells of a state or an ongoing activity: "The shelf is empty", "Ada is baking"."""
     said, known = noted.split(), language_of(noted)
     return any(known.tells_state(" ".join(said[at:])) for at in range(1, _SUBJECT + 1))
 
@@ -222,9 +222,9 @@ def _outstanding(recent: Sequence[Entry]) -> float:
 
 
 def _outcomes(recalled: Recalled, chosen: Iterable[Finding], fresh: _Fresh) -> list[Finding]:
-    """Return the last observation of each chosen matter that is grave or trouble.
+    """Return the last observation of each chosen matter that is grave or means trouble.
 
-    Observations are also about one matter if they share a word, other than a name, that no other one of the period has.
+    Observations are also about one matter if they alone in the period share a word other than a name.
     """
     seen = sorted((e for e in recalled.recent if not is_dialogue(e) and rating(e) >= NOTABLE), key=BY_TIME)
     counts = Counter(term for entry in seen for term in TERMS.of(entry.text))
@@ -261,7 +261,7 @@ def _tellable(recalled: Recalled, entry: Entry, over: Over) -> Iterable[Sentence
 
 
 def _recurring(recalled: Recalled, over: Over) -> list[Finding]:
-    """Return what is notable, the most important and newest first, whether it was told before or not."""
+    """Return all notable findings, the most important and newest first, even those told before."""
     telling = (e for e in recalled.recent if rating(e) >= NOTABLE and e.type != "summary")
     found = [(s, entry) for entry in telling for s in _tellable(recalled, entry, over)]
     found.sort(key=lambda pair: (-pair[0].importance, -pair[0].number))
@@ -274,7 +274,7 @@ def _recurring(recalled: Recalled, over: Over) -> list[Finding]:
 
 @lru_cache(maxsize=32_768)
 def _stands(part: Part) -> bool:
-    """Return whether a sentence says something alone, and can be told in full."""
+    """Return whether a sentence makes sense alone and is short enough to quote."""
     return (
         len(part.stems) >= FEWEST
         and len(part.text) <= MOST_QUOTED
@@ -284,7 +284,7 @@ def _stands(part: Part) -> bool:
 
 
 def _is_over(recalled: Recalled, entry: Entry, sentence: str) -> bool:
-    """Return whether a sentence announces what is over, or was called off or moved, as the owner's plans have it."""
+    """Return whether a sentence announces something past, cancelled or moved, as the owner's plans see it."""
     timed = TIMED.of(recalled.entries, recalled.owner, recalled.names)
     if is_past(sentence, entry, timed, recalled.places, recalled.minute):
         return True
@@ -298,7 +298,7 @@ def _is_over(recalled: Recalled, entry: Entry, sentence: str) -> bool:
 
 
 class _Fresh:
-    """A filter of what reflections reported: the same words never again, and no subset of them soon after."""
+    """A filter against repetition: never an earlier sentence again, and soon after no subset of its words."""
 
     def __init__(self, recalled: Recalled) -> None:
         earlier = (e.text for e in recalled.before if e.type == "reflection")
@@ -310,7 +310,7 @@ class _Fresh:
         """Return whether a text is new, and remember it.
 
         Args:
-            words: the stems of what it tells; without them, only the same text is the same.
+            words: its stems; if empty, only an identical text is a repeat.
         """
         said = {normal(sentence) for sentence in split_sentences(text)}
         if said <= self._ever or (words and any(words <= other for other in self._lately)):

@@ -1,4 +1,4 @@
-"""What an agent owes by its promises, in a plan: at the hour it named, at no hour in particular, or no longer."""
+"""Promises of an agent as plan items: with an hour, without one, or no longer due."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cogitate.tasks.heuristics.closing import is_closed, time_of
 from cogitate.tasks.heuristics.promises import KEEP, Promise, find_promises
 
 _ALIKE = 0.6  # share of an appointment's words that a promise repeats
-_SHARED = 3  # words that suffice
+_SHARED = 3  # shared words that suffice
 _CLOSE = 30  # minutes between two mentions of one appointment
 
 
@@ -38,7 +38,7 @@ def find_owed(
 ) -> Owed:
     """Return what an owner promised before the day of a plan, whose window is [start, end) in game minutes.
 
-    Without times of day, it is what the owner promised before the plan.
+    Without times of day, return what it promised before the plan.
     """
     has_times = clock_in_force().has_times
     earlier = {item.description for plan in entries if plan.type == "plan" for item in plan.items}
@@ -77,7 +77,7 @@ def _reminder(promise: Promise, names: Mapping[str, str]) -> str:
 
 
 def with_owed(booked: Iterable[Appointment], owed: Iterable[Appointment]) -> list[Appointment]:
-    """Return appointments and promises by time, without the appointments that a promise tells of."""
+    """Return appointments and promises by time, without appointments that repeat a promise."""
     promised = list(owed)
     others = (one for one in booked if not any(_is_same(one, other) for other in promised))
     return sorted([*others, *promised], key=lambda a: a.minute)

@@ -1,7 +1,7 @@
 """Pressing matters: observations of trouble that no plan took up and no later observation answers.
 
-What happened and needs nothing from anybody, such as good news, is no matter of a plan. Matters are of the last day or,
-where ticks have no times of day, of the time since the last plan.
+An event that calls for no action, such as good news, is left out. Matters date from the last day or, if ticks have no
+times of day, from the time since the last plan.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from cogitate.memory.retrieval.terms import TERMS, term_counts
 from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker
 from cogitate.tasks.heuristics.reading import BY_TIME
 
-NOTABLE = 4  # the least importance of what presses: more than that of an ordinary event
-IMPORTANT = 7  # that of an event which changes a life: it presses though an earlier one about the same was worse
-MOST_PRESSING = 2  # of a plan
+NOTABLE = 4  # least importance of a pressing matter: above that of an ordinary event
+IMPORTANT = 7  # importance of a life-changing event, which presses even after a graver one about the same
+MOST_PRESSING = 2  # matters of a plan
 LONGEST_QUOTE = 100  # characters of an observation in a plan
-_VERB = 2  # words behind a name in which its verb stands, or else it is the last
+_VERB = 2  # words after a name that may include its verb; otherwise the last word is the verb
 _LONGEST_ARTICLE = 4  # characters
 _AHEAD = 30 * DAY  # an appointment within this time is kept at its hour
 
@@ -44,10 +44,10 @@ def find_pressing(
     agreed: Collection[int] = (),
     language: str = ENGLISH,
 ) -> list[Entry]:
-    """Return the entries that a plan is to see to, the most important first, of equal ones the newest.
+    """Return the entries that need attention in a plan, the most important first, then the newest.
 
     Args:
-        name: of the owner, whose own deeds are done.
+        name: of the owner; what it did itself is settled.
         start: game minute at which the plan begins.
         agreed: numbers of the entries that promise or appoint something.
         language: of the owner's plans.
@@ -81,7 +81,7 @@ def find_pressing(
 
 
 def quote(entry: Entry, names: Mapping[str, str], language: str = ENGLISH) -> str:
-    """Return an entry as a plan quotes it, in which another's words stand in a frame of a language."""
+    """Return an entry as a plan quotes it; another's words are reported as in `language`."""
     line = parse_line(entry, names)
     if line.speaker:
         return language_called(language).quoted(shorten(line.text, LONGEST_QUOTE, "…"), line.speaker, "", False, None)
@@ -112,7 +112,7 @@ def _small_words(text: str) -> Collection[str]:
 @lru_cache(maxsize=65_536)
 def did(text: str, name: str) -> bool:
     """Return whether a text tells what the one called `name` did, as "I" or by this name, rather than its state."""
-    first = name.partition(" ")[0]  # of a title, such as "The guard", no name
+    first = name.partition(" ")[0]  # in a title, such as "The guard", it is no name
     called = (name, first) if first.casefold() not in FUNCTION_WORDS else (name,)
     who = next((f"{who} " for who in ("I", "We", *called) if text.startswith(f"{who} ")), "")
     return who != "" and not language_of(text).tells_state(text[len(who) :])
@@ -136,8 +136,8 @@ def find_answer(
     """Return the first later observation or line that is about a matter, if any.
 
     Args:
-        said: the sentence of an entry that raises the matter, as the talk that follows at once does.
-        aside: the name of the owner, whose deeds answer by any word but this name, and those of places.
+        said: the sentence that raises the matter. Talk that follows at once still raises it and is no answer.
+        aside: the owner's name, then names of places. A deed of the owner answers by any word except its name.
     """
     own, since = TERMS.of(aside[0]).keys(), matter.minute + (GAP if clock_in_force().has_times else 0)
     for entry in later:
@@ -156,13 +156,13 @@ def are_of_one_matter(matter: str, text: str, aside: Iterable[str], *, is_loose:
     """Return whether two texts share half of the words of the shorter, and two words or half of the matter's.
 
     Args:
-        aside: names that make nothing one matter, of the owner and of places.
-        is_loose: one word is enough that one of them is about, or that is a name.
+        aside: names that do not count as shared words: the owner's, and those of places.
+        is_loose: one shared word suffices if it opens one of the texts or is a name.
     """
     for name in aside:
         matter, text = matter.replace(name, ""), text.replace(name, "")
     words, said = TERMS.of(matter), TERMS.of(text)
-    if words.language != said.language:  # a short text may not tell its own
+    if words.language != said.language:  # a short text may not show its language
         words, said = term_counts(matter, said.language), term_counts(text, words.language)
     shared = words.keys() & said.keys()
     if 2 * len(shared) >= max(1, min(4, len(words)), min(len(words), len(said))):
@@ -180,7 +180,7 @@ def _topics(text: str) -> frozenset[str]:
 
 
 def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:
-    """Return the text of an observation, or the sentences that somebody says, but questions."""
+    """Return the text of an observation, or the sentences of a line of talk except questions."""
     if is_dialogue(entry):
         return [s for s in split_sentences(parse_line(entry, names).text) if not s.endswith(QUESTIONS)]
     return (entry.text,) if entry.type == "observation" and entry.source == "perception" else ()
@@ -188,7 +188,7 @@ def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:
 
 @lru_cache(maxsize=65_536)
 def subject_of(text: str) -> str:
-    """Return an article and the noun behind it with which a text begins, or ""."""
+    """Return the article and noun that open a text, or ""."""
     first, _, rest = text.partition(" ")
     noun = rest.partition(" ")[0]
     return f"{first} {noun}" if noun.islower() and 0 < len(first) <= _LONGEST_ARTICLE else ""

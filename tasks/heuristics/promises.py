@@ -36,7 +36,7 @@ PromiseState = Literal["open", "kept", "broken", "settled"]
 class Promise:
     """A promise to another, in the words in which it was given or told of."""
 
-    giver: str  # owner; a name if no entry says whose it is
+    giver: str  # id of an owner; a name if no entry identifies it
     taker: str  # likewise; "" if the memory does not say, or names several
     said: str  # the sentence, as the entry has it or quotes it
     deed: str  # the part of it that tells what is promised
@@ -44,7 +44,7 @@ class Promise:
     evidence: tuple[int, ...]
     spoken: bool = False  # the giver said so itself; otherwise the memory tells of it
     settled: bool = False
-    settled_by: str = ""  # the sentence that tells what came of it
+    settled_by: str = ""  # the sentence that tells its outcome
     tellings: tuple[tuple[int, str], ...] = ()  # every sentence that gives or tells of it, with its entry's number
 
     @property
@@ -54,12 +54,12 @@ class Promise:
 
     @property
     def state(self) -> PromiseState:
-        """Return what came of it, by the words of the sentence that tells so."""
+        """Return the outcome, by the words of the sentence that tells it."""
         return (language_of(self.settled_by).outcome(self.settled_by) or "settled") if self.settled else "open"
 
     @property
     def reminder(self) -> str:
-        """Return what is to be done, as it was said or told of, with the day on which "tomorrow" was said."""
+        """Return the deed in the words of the memory, with the date of a promise that says "tomorrow" or the like."""
         dated = anchor_days(self.deed, self.minute)
         if not self.spoken:
             return dated.strip(" .!,;:")
@@ -94,8 +94,8 @@ hint_of = TextCache(_hint, most=200_000).of
 def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> list[Promise]:
     """Return the promises in an owner's memories, by any giver, in the order in which they were given.
 
-    A promise that is given to the same taker or told of again is the same promise. Only entries that came since the
-    last call are read.
+    A promise that is repeated to the same taker, or told of again, counts once. Each call reads only the entries that
+    are new since the last call.
     """
     people, kept = _People(owner, entries, names), _kept(owner)
     if kept and kept[0].names is names and kept[0].given == entries:
@@ -110,7 +110,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
         if entry.type in ("plan", "reflection"):
             continue
         made = list(_made(entry, people)) if language_of(entry.text).may_vow(entry.text) else ()
-        if not made and open_.words:  # who promises, or hears of a promise again, has not done it yet
+        if not made and open_.words:  # an entry that makes or repeats a promise settles none
             _settle(owner, entry, names, found, open_)
         for promise in made:
             first = next((one for one in open_.words if is_same_promise(promise, found[one])), None)
@@ -124,7 +124,7 @@ def find_promises(owner: str, entries: Sequence[Entry], names: Mapping[str, str]
 
 
 class _People:
-    """The owners whom an owner's entries name."""
+    """The owners that an owner's entries name."""
 
     def __init__(self, owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
         self.owner = owner
@@ -138,7 +138,7 @@ class _People:
         return {resolve_name(s, self.names): s for s in (*subjects, self.owner)}
 
     def labels(self, sentence: str) -> str:
-        """Return who says what a sentence quotes, or the name before its colon, if a known one stands there."""
+        """Return the speaker whom a sentence quotes, or the name before its colon, if known; else ""."""
         name = quoted_speaker(sentence) or (_LABEL.split(sentence, maxsplit=1)[0] if _LABEL.search(sentence) else "")
         return name if name in self._ids or name in self.names.values() else ""
 
@@ -168,7 +168,7 @@ class _Known(NamedTuple):
 
 @lru_cache(maxsize=4_096)  # owners: some 20 MB
 def _kept(owner: str) -> list[_Known]:
-    """Return where the promises that were found last for an owner are kept."""
+    """Return the mutable list that keeps the promises last found for an owner."""
     return []
 
 
@@ -176,7 +176,7 @@ forget_with_packs(_kept.cache_clear)
 
 
 class _Open:
-    """The promises of which nothing has come yet, by their indices and by their words."""
+    """The open promises, by their indices and by their words."""
 
     def __init__(self) -> None:
         self.words: dict[int, frozenset[str]] = {}  # in the order in which they were given
@@ -192,7 +192,7 @@ class _Open:
             self._with[word].remove(at)
 
     def alike(self, said: frozenset[str]) -> Collection[int]:
-        """Return those whose deed a text with these stems may be about."""
+        """Return the indices of promises whose deed a text with these stems may be about."""
         if self._with.keys().isdisjoint(said):
             return ()
         near = {at for word in said for at in self._with.get(word, ())}
@@ -226,7 +226,7 @@ def _promise(entry: Entry, speaker: str, sentence: str, vow: Vow, people: _Peopl
 
 
 def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Promise], open_: _Open) -> None:
-    """Note what an entry says of a promise made before it: in so many words, or with an account of the deed."""
+    """Settle an earlier promise that an entry calls kept or broken, or whose deed it recounts."""
     hint = hint_of(entry.text)
     alike = open_.alike(hint.stems)
     if not hint.is_outcome and not alike:
@@ -248,7 +248,7 @@ def _settle(owner: str, entry: Entry, names: Mapping[str, str], found: list[Prom
         of_giver = by == "?" or (by == "I") == (giver == me)
         if stated and of_giver and {promise.giver, promise.taker} - {""} <= present:
             is_about = entry.minute > promise.minute and are_alike(promise.words, hint_of(told.text).stems)
-            if is_about or entry.minute - promise.minute >= pause:  # no longer the talk in which it was promised
+            if is_about or entry.minute - promise.minute >= pause:  # not in the talk that made the promise
                 said = stated
         if said:
             numbers = tuple(sorted({*promise.evidence, entry.number}))

@@ -1,4 +1,4 @@
-"""What heuristics look for in an entry, found when it is observed, in a paced host's idle time."""
+"""Read-ahead: fills the heuristics' caches when an entry is observed, in a paced host's idle time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from cogitate.tasks.kind import WorldFacts
 
 
 def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldFacts) -> None:
-    """Find what heuristics look for in an entry that an owner observed.
+    """Fill the heuristics' caches for an entry that an owner observed.
 
     Args:
-        entries: all of the owner.
+        entries: all entries of the owner.
     """
     names = world.display_names
     TERMS.of(entry.text)

@@ -1,4 +1,4 @@
-"""What an entry says, found once: when it is observed, in a paced host's idle time, or when a heuristic first asks."""
+"""Readings of entries, each made once: on observation, in a paced host's idle time, or when a heuristic first asks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from cogitate.memory.summaries.transcripts import without_directions
 from cogitate.tasks.heuristics.themes import Sentence, read, sentence_of
 
 Found = TypeVar("Found")
-_NOT_SO = " Otherwise: "  # after it an event tells what did not happen
+_NOT_SO = " Otherwise: "  # the text after it tells what did not happen
 _NO_SPEAKERS = Speakers(())
 BY_TIME = attrgetter("minute", "number")
 
 
 class _Kept(NamedTuple, Generic[Found]):
-    """What was found in each entry of an owner, by these display names."""
+    """The readings of an owner's entries under one set of display names."""
 
     names: Mapping[str, str]
     entries: Sequence[Entry]
@@ -35,11 +35,11 @@ class _Kept(NamedTuple, Generic[Found]):
 
 
 class FoundOnce(Generic[Found]):
-    """What `find` finds in each entry of an owner, kept for the owners whose entries were read last. Thread-safe.
+    """A thread-safe cache of what `find` returns for each entry, kept for the most recently read owners.
 
     Args:
-        find: gets the entry, its owner and the display names. Callers share what it returns and must not change it.
-        most: entries that are kept; each takes about a kilobyte.
+        find: gets the entry, its owner and the display names. Callers share its result and must not change it.
+        most: number of entries to keep; each takes about a kilobyte.
     """
 
     def __init__(self, find: Callable[[Entry, str, Mapping[str, str]], Found], most: int = 100_000) -> None:
@@ -56,14 +56,14 @@ class FoundOnce(Generic[Found]):
             self._size = 0
 
     def of(self, entries: Sequence[Entry], owner: str, names: Mapping[str, str]) -> Sequence[Found]:
-        """Return what was found in each of an owner's entries, in their order; only those that are new are read."""
+        """Return the reading of each of an owner's entries, in their order. Only new entries are read."""
         known = self._kept.get((owner, id(names))) or _Kept[Found](names, [], [])
         at = len(known.entries)
         if entries[:at] == known.entries:
             if len(entries) == at:
                 return known.found
             found = [*known.found, *(self._find(entry, owner, names) for entry in entries[at:])]
-        else:  # some were archived or rated, or a job may read fewer
+        else:  # entries were archived or rated, or the job reads fewer
             before = dict(zip(map(id, known.entries), known.found, strict=True))
             if all(id(entry) in before for entry in entries):
                 return [before[id(entry)] for entry in entries]
@@ -95,9 +95,9 @@ def _told(entry: Entry, owner: str, names: Mapping[str, str]) -> Told:
 
 
 def sentences_of(entry: Entry, line: Utterance, whole: bool) -> tuple[Sentence, ...]:
-    """Return the sentences of an entry, or all of it where it is short and told as a `whole`, but courtesies.
+    """Return the sentences of an entry without courtesies; all of it if it is short and `whole` is set.
 
-    The name of who speaks, or the label of an event, before them is no part of them.
+    They exclude the speaker's name or the event's label before them.
     """
     said = prose(line.text if line.speaker else news_of(entry).partition(_NOT_SO)[0])
     if is_dialogue(entry):
@@ -110,7 +110,7 @@ def sentences_of(entry: Entry, line: Utterance, whole: bool) -> tuple[Sentence, 
 
 
 def _timed(entry: Entry, owner: str, names: Mapping[str, str]) -> Entry | None:
-    said = parse_line(entry, names).text if is_dialogue(entry) else entry.text  # a label hides a language
+    said = parse_line(entry, names).text if is_dialogue(entry) else entry.text  # a label would hide the language
     return first_person(entry, owner, names) if names_time(said) or calls_off(said) else None
 
 
@@ -130,7 +130,7 @@ def _said(entry: Entry, owner: str, names: Mapping[str, str]) -> Said | None:
     return Said(line.speaker, line.text) if line.speaker or not is_dialogue(entry) else None
 
 
-#: What was observed or said in each entry; None for thoughts, and where it is not known who speaks.
+#: What was observed or said in each entry; None for thoughts, and for lines of unknown speakers.
 SAID = FoundOnce(_said)
 #: What a reflection may tell of each entry.
 TOLD = FoundOnce(_told)

@@ -1,7 +1,7 @@
-"""The source of an insight: what its owner remembers, and how it tells a sentence of it.
+"""The source of an insight: its owner's memories, and the form in which it tells a sentence of them.
 
-What was said is quoted with who said it to whom, never retold: a paraphrase by rule takes the wrong part of too many
-sentences. What was seen is told as it was noted. The owner is called as most of its notes call it: "I", or by name.
+It quotes speech with speaker and listener and never retells it: a paraphrase by rule takes the wrong part of too many
+sentences. It tells observations as they were noted. It calls the owner as most of its notes do: "I", or by name.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Recalled:
     minute: int  # game time of the reflection
     repeats: Mapping[int, int]  # how often entries were observed again, by number
     places: Sequence[Location] = ()
-    delay: int = 0  # game minutes until the owner has it
-    language: str = ENGLISH  # in which the owner tells
+    delay: int = 0  # game minutes until the insight reaches the owner
+    language: str = ENGLISH  # of the insight, ISO 639 code
     owners: Mapping[str, str] | None = None  # the names of owners alone, as plans read them; None: `names`
 
     @cached_property
@@ -67,7 +67,7 @@ class Recalled:
 
     @cached_property
     def agreed(self) -> Sequence[Appointment]:
-        """Return the owner's appointments of these days in talk, as its plans have them."""
+        """Return the owner's appointments from talk for the next three days, as its plans see them."""
         found = TIMED.of(self.entries, self.owner, self.names)
         timed = [entry for entry in found if entry is not None and entry.type not in ("plan", "reflection")]
         names = self.names if self.owners is None else self.owners
@@ -81,7 +81,7 @@ class Recalled:
 
     @cached_property
     def short(self) -> Mapping[str, str]:
-        """Return by what part of their name owners are called once they were named in full."""
+        """Return the short names of owners, which replace their full names after the first mention."""
         names = (self.names if self.owners is None else self.owners).values()
         return short_names(names, [*names]) if calls_by_short_name(self.language) else {}
 
@@ -92,7 +92,7 @@ class Recalled:
 
     @property
     def me(self) -> str:
-        """Return what its owner is called where an insight tells of it: "I", or its name."""
+        """Return how an insight calls its owner: "I", or its name."""
         return "I" if self.says_i else self.name
 
     def of(self, subject: str) -> str:
@@ -105,7 +105,7 @@ class Finding(NamedTuple):
 
     text: str
     evidence: tuple[int, ...]
-    is_outcome: bool = False  # of a promise: it has the words of the promise
+    is_outcome: bool = False  # the outcome of a promise, in the promise's words
 
 
 def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
@@ -130,9 +130,9 @@ def tell(recalled: Recalled, entry: Entry, sentence: str) -> str:
 
 
 def _doers(recalled: Recalled, entry: Entry) -> set[str]:
-    """Return the names of those of whom an entry or another one notes the same.
+    """Return the names of all of whom this or another recent entry notes the same deed.
 
-    What the owner noted of itself with one other, it did with this one.
+    If the owner notes a deed of itself with one other subject, both did it.
     """
     others = [recalled.of(subject) for subject in entry.subjects if subject != recalled.owner]
     who = next((name for name in (recalled.name, *others) if entry.text.startswith(f"{name} ")), "")

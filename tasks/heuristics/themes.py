@@ -1,9 +1,9 @@
-"""The sentences that tell most of what a period was about, of those that its entries hold.
+"""Weights of a period's sentences: how much each says about what the period was about.
 
-A word weighs by the sentences that it stands in, each by its importance, and by how many of all sentences with that
-word are of the period: a rumour that fills a day weighs much, a habit of every day little. The sentence whose words
-weigh most, for the root of their number, is nearest to the centre of the period (the centroid of extractive summaries;
-Radev et al. 2004).
+A word's weight grows with the importance of the sentences that contain it, and with the share of these sentences that
+falls into the period: a rumour that fills a day weighs much, a daily habit little. The sentence with the largest sum of
+weights, divided by the square root of its number of words, is nearest to the centre of the period (the centroid of
+extractive summaries; Radev et al. 2004).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.language.text import normal, stems
 from cogitate.memory.summaries.conversations import is_header
 
-TRIVIAL = 1  # importance of what is not worth telling however often it happens
-SHORT = 160  # characters: an observation that is told in one piece
+TRIVIAL = 1  # importance that is never worth telling, however often it repeats
+SHORT = 160  # characters: an observation up to this length is told whole
 _ONE = 4.0  # importance above the trivial that counts as one sentence
 
 
@@ -44,17 +44,17 @@ class Sentence(NamedTuple):
     part: Part
     number: int  # of the entry
     importance: int
-    scale: float  # of the weight of its words
+    scale: float  # factor on the weight of its words
 
 
 def sentence_of(part: Part, number: int, importance: int) -> Sentence:
-    """Return a part of the entry with a number and an importance."""
+    """Return a part as a sentence of the entry with this number and importance."""
     return Sentence(part, number, importance, sqrt(importance / len(part.stems)))
 
 
 @lru_cache(maxsize=65_536)  # some 100 MB; an owner's memories are read again by each reflection
 def read(text: str, whole: bool = False) -> Reading:
-    """Return what a text holds; its parts are its sentences, or all of it where it is short and told as a `whole`."""
+    """Return the parts of a text: its sentences, or all of it if it is short and `whole` is set."""
     sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
     parts = (
         Part(sentence, found)
@@ -70,7 +70,7 @@ def weights_of(
     """Return the weight of each word of sentences.
 
     Args:
-        repeats: how often entries were observed again, by number.
+        repeats: how often each entry was observed again, by its number.
         earlier: the texts of the time before.
     """
     mass, now = defaultdict[str, float](float), Counter[str]()

@@ -1,4 +1,4 @@
-"""The language in which an owner thinks, and in whose words it quotes."""
+"""The languages in which an owner thinks and quotes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cogitate.tasks.kind import Case, Moment, WorldFacts
 
 _HAN = "zh"  # the language of a text in Han characters alone
 _LATIN_NAME = re.compile("[A-Za-z\u00c0-\u024f]")
-_LOOKED_AT = 20  # of the latest entries, or of a run's profiles
+_LOOKED_AT = 20  # latest entries, or profiles of a run
 
 
 def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
@@ -25,15 +25,16 @@ def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
 
 
 def thinking_language(case: Case) -> str:
-    """Return the ISO 639 code of the language in which the owner of a job thinks; English where nothing tells."""
+    """Return the ISO 639 code of the language in which the owner of a job thinks; English by default."""
     found = _known(case.job.key.owner, case.profile, case.entries, case.world)
     return ENGLISH if found == UNDETERMINED else found
 
 
 def quoting_language(case: Case) -> str:
-    """Return the language in whose words the owner of a job quotes.
+    """Return the language in which the owner of a job quotes.
 
-    It is that in which it thinks, or else that of all its entries, which the request of a job that reads few tells.
+    It is the language in which it thinks, or else that of all its entries. A job that reads few entries gets the latter
+    as a parameter of its request.
     """
     if told := case.job.param("language", ""):
         return told
@@ -41,14 +42,14 @@ def quoting_language(case: Case) -> str:
 
 
 def language_params(moment: Moment) -> dict[str, str]:
-    """Return the parameter of a request that says in what language its owner quotes, if only its memories tell."""
+    """Return the request parameter with the owner's language of quotes, if only its memories show it."""
     if _known(moment.owner, moment.profile, (), moment.world) != UNDETERMINED:
         return {}
     return {"language": language_of_owner(moment.owner, moment.profile, moment.stream.live(), moment.world)}
 
 
 def language_of_owner(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts) -> str:
-    """Return the language in whose words an owner quotes, by all its entries."""
+    """Return the language in which an owner quotes, by all its entries."""
     return _or_heard(_known(owner, profile, entries, world), entries)
 
 
@@ -57,13 +58,13 @@ def _or_heard(language: str, entries: Iterable[Entry]) -> str:
 
 
 def _known(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts) -> str:
-    """Return the language that an owner's texts show; undetermined where they show none.
+    """Return the language that an owner's texts show; `UNDETERMINED` if they show none.
 
-    It is the declared one, or that of the profile, or else that of what the owner observed and said lately, as a whole.
-    A profile of a few words that several languages share says nothing.
+    It is the declared language, else the profile's, else that of the owner's recent observations and words together.
+    A short profile whose words several languages share does not decide.
 
-    What others say does not count: they may speak another language. A name in another script than Latin counts where
-    the profile says nothing else. The language of the run's profiles decides where the owner's own texts do not.
+    The words of others do not count: they may speak another language. A name in a script other than Latin decides if
+    the rest of the profile is empty. The language of the run's profiles decides if the owner's own texts do not.
     """
     if declared := world.language_of(profile):
         return declared

@@ -1,4 +1,4 @@
-"""Where an agent does what its routine says: at the place that the habit names, or at one of several of a type."""
+"""The place of a habit in an agent's routine: the one that it names, or one of several of a type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cogitate.memory.profile import PlaceIndex, Profile
 from cogitate.memory.routines import Habit
 from cogitate.tasks.heuristics.chosen_action import choose_action
 
-#: What counts, in parts: a place at the other end of the world, one's taste, the mood of the day, a habit of visits.
+#: Weights of a place's cost: its distance (1: across the world), personal taste, the mood of the day, past visits.
 _FAR, _TASTE, _MOOD, _HABIT = 1.0, 0.7, 0.3, 0.5
 _MANY_VISITS = 5
 
@@ -18,9 +18,9 @@ _MANY_VISITS = 5
 def place_of(habit: Habit, profile: Profile, places: PlaceIndex, *, visits: Mapping[str, int], day: int) -> str | None:
     """Return the id of the place of a habit; None for no place in particular.
 
-    That is the place whose id, name, type or tag stands after "@", or else the one that the habit names, or one with an
-    activity like it; of several the one nearest to work, or for what is done at leisure, to the agent's home. A place
-    that the world does not know is kept as it is written.
+    That is the place whose id, name, type or tag stands after "@", else the one that the habit names, else one with an
+    activity like it. Of several, it is the one nearest to work or, for leisure, nearest to the agent's home. A place
+    unknown to the world stays as it is written.
     """
     said = habit.place
     if said.casefold() in ("home", "work"):
@@ -35,7 +35,7 @@ def place_of(habit: Habit, profile: Profile, places: PlaceIndex, *, visits: Mapp
     elif places.activities:
         found = places.activities.get(choose_action(tuple(places.activities), habit.what), ())
     near = profile.work or profile.home
-    if habit.loose:  # what is done at leisure is done elsewhere than at work, if it can be
+    if habit.loose:  # leisure is elsewhere than at work, if possible
         found, near = [place for place in found if place != profile.work] or found, profile.home or profile.work
     return choose_place(profile.name, found, places.order, near=near, visits=visits, day=day)
 
@@ -46,7 +46,7 @@ def choose_place(
     """Return one of the candidates: the same for the same arguments, another for another agent or day.
 
     Args:
-        order: of the places by id. They know no distance; those that the host lists close to each other count as close.
+        order: position in the host's list, by id. Places have no distances: neighbours in the list count as close.
     """
     here = order.get(near)
 
@@ -64,6 +64,6 @@ def choose_place(
 
 
 def _of_seed(*parts: str) -> float:
-    """Return a number from 0 to 1 that depends on the parts alone, on any machine."""
+    """Return a number from 0 to 1 that depends on the parts alone, the same on any machine."""
     digest = blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest) / 0xFFFFFFFF

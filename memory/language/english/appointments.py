@@ -18,10 +18,10 @@ _ONGOING = re.compile(
     re.IGNORECASE,
 )  # an observed activity is not an appointment
 _AHEAD = re.compile(r"\btomorrow\b|\bon (?:the \w+ of )?day \d", re.IGNORECASE)  # then "is coming" is ahead, too
-#: It tells how late it is: "It's already 8:30".
+#: It states the current time: "It's already 8:30".
 _NOW = re.compile(r"\bit(?:['’]?s| is) (?:\w+ )?(?=\d|noon|midnight|half|quarter)", re.IGNORECASE)
 _REPLACED = re.compile(r"\b(?:instead of|rather than|not|from)(?: at)? $", re.IGNORECASE)  # stands before the old time
-#: Who says so counts on those whom it is said to: as hands, or as guests.
+#: The speaker counts on the listeners, as helpers or as guests.
 _CALLS_FOR = re.compile(
     r"\bI(?:['’]ll| will)? (?:want|need|expect)\b(?! to\b)|"
     r"\bI(?:['’]m| am) (?:holding|hosting|throwing|giving|planning|organi[sz]ing|having) (?:an?|the|my)\b",
@@ -40,7 +40,7 @@ _REQUEST = re.compile(
 
 
 def leaves_open(sentence: str) -> bool:
-    """Return whether a sentence denies, doubts, refuses or tells of others, of what is past or of what happens now."""
+    """Return whether a sentence denies, doubts or refuses, or tells of others, of the past or of the present."""
     if sentence.endswith("?"):
         return is_refusal(sentence)
     happens = (_ONGOING.search(sentence) and not _AHEAD.search(sentence)) or _NOW.search(sentence)
@@ -48,7 +48,7 @@ def leaves_open(sentence: str) -> bool:
 
 
 def is_called_off(sentence: str) -> bool:
-    """Return whether a sentence calls an appointment off, or gives it another hour or day."""
+    """Return whether a sentence calls an appointment off, or moves it to another hour or day."""
     return is_ended(sentence) or _TO_DAY.search(sentence) is not None
 
 
@@ -58,13 +58,13 @@ def proposes(sentence: str) -> Doer:
 
 
 def persons(sentence: str) -> frozenset[Person]:
-    """Return whom a sentence is about; who wants help or gives a party counts on the others."""
+    """Return whom a sentence is about; somebody who wants help or gives a party counts on the others."""
     found = _WORDS.persons(sentence)
     return found | {"you"} if _CALLS_FOR.search(sentence) else found
 
 
 def moved_to(sentence: str, minute: int) -> tuple[int, int | None] | None:
-    """Return the time of day that a sentence gives an appointment anew, and the day if it names one; else None.
+    """Return the new time of day of an appointment that a sentence moves, and the day if named; else None.
 
     Args:
         minute: game time at which it was said.
@@ -75,5 +75,5 @@ def moved_to(sentence: str, minute: int) -> tuple[int, int | None] | None:
 
 
 def _new_time(sentence: str, times: list[Time]) -> Time:
-    """Return the last time that a sentence names, but for the one that it replaces."""
+    """Return the last time that a sentence names, except the one that it replaces."""
     return next((time for time in reversed(times) if not _REPLACED.search(sentence, 0, time.start)), times[-1])

@@ -1,4 +1,4 @@
-"""Whether an English sentence asserts what it says of the one who remembers it, or leaves it open."""
+"""Certainty in English: whether a sentence asserts something of the one who remembers it, or leaves it open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.times import find_times
 
 _WORDS = Pack(read_table("english"))
-#: A condition, but for one that only asks politely: "if you like".
+#: A condition, except one that only asks politely: "if you like".
 _CONDITION = re.compile(
     r"\b(?:if(?! (?:you (?:like|want|wish|can|please|are free|have time|do(?:n['’]t| not) mind)|you['’]re free))|"
     r"unless|in case|provided|as long as|whether|maybe|perhaps|possibly|might|[Ww]ould have)\b|(?-i:\bmay\b)(?! \d)",
@@ -22,7 +22,7 @@ _NEGATION = re.compile(
     r"n['’]t\b(?! (?:forget|be late|miss|worry|wait|we|you))|\bcannot\b(?! wait)|\bno longer\b",
     re.IGNORECASE,
 )
-#: What calls an appointment off.
+#: Words that call an appointment off.
 _CANCELLED = re.compile(
     r"\b(?:cancel\w*|call(?:s|ed|ing)? (?:\w{1,30} ){0,4}off|(?:is|are|was|were|being) (?:called )?off|"
     r"postpone[sd]?|put (?:it )?off|fell through|not (?:happening|taking place)|no longer|any ?more|"
@@ -65,7 +65,7 @@ _OTHERS = re.compile(
     r"hope[sd]?|intend(?:s|ed)?|decide[sd]?|swore|swears?|vow(?:s|ed)?|ask(?:s|ed)?|told|beg(?:s|ged)|"
     r"(?:is|are) going|meets?|visits?|helps?|joins?|have|see)\b"
 )
-#: A report to the one who remembers it, who is no party by hearing it.
+#: A report to the one who remembers it, whom hearing it does not make a party.
 _HEARING = re.compile(
     r"\b(?:I|we) (?:\w+ )?(?:heard|know|knew|learnt|learned|saw|overheard|read|think|believe|noticed)\b|"
     r"\b(?:told|tells|informed|reminded|wrote|said|says|mentioned)(?: to)? (?:me|us)\b(?! to\b)",
@@ -96,17 +96,17 @@ def is_refusal(sentence: str) -> bool:
 
 
 def is_called_off(sentence: str) -> bool:
-    """Return whether a sentence calls an appointment off, or gives it another hour."""
+    """Return whether a sentence calls an appointment off, or moves it to another hour."""
     return _CANCELLED.search(sentence) is not None or is_moved(sentence)
 
 
 def is_moved(sentence: str) -> bool:
-    """Return whether a sentence gives an appointment another hour."""
+    """Return whether a sentence moves an appointment to another hour."""
     return _MOVED.search(sentence) is not None and bool(find_times(sentence))
 
 
 def is_intent(sentence: str) -> bool:
-    """Return whether what one says is about oneself, and neither a question nor denied, doubted or called off."""
+    """Return whether a statement is about its speaker, and no question, denial, doubt or cancellation."""
     denied = any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _CANCELLED, _REFUSED))
     return not denied and not sentence.endswith("?") and _WORDS.says("own", sentence)
 
@@ -161,5 +161,5 @@ def is_of_others(sentence: str, place: str) -> bool:
 
 
 def subject_of(sentence: str) -> str:
-    """Return a sentence without the one who told it: what it calls off."""
+    """Return a sentence without the words that name its teller: what it calls off."""
     return _HEARING.sub(" ", sentence) if (found := _TELLER.match(sentence)) is None else sentence[found.end() :]

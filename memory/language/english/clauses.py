@@ -1,7 +1,7 @@
 """Clauses of a sentence: each has a subject and a verb, and may stand alone.
 
-Every pattern here is linear, whatever the text: a repeat gives nothing back once it has taken it (`++`), and where a
-match may begin with a repeat, it begins only where the run of those characters does (`(?<!…)`).
+Every pattern here is linear, whatever the text: repeats are possessive (`++`), and a match that may begin with a
+repeat begins only at the start of that run of characters (`(?<!…)`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CLAUSE = re.compile(
 )
 _WORDLIKE = re.compile(r"\w")
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-#: A part that opens so needs the part after it.
+#: A part that opens with one of these depends on the part after it.
 _SUBORDINATING = word_set("if when whenever because since while although though unless until as after before whether")
 
 
@@ -31,7 +31,7 @@ def split_clauses(sentence: str) -> list[str]:
         return [sentence]
     ending = sentence[-1] if sentence.endswith(("!", "！", *QUESTIONS)) else ""
     pieces: list[str] = []
-    start = begun = ended = 0  # where the present clause begins, where its last part begins, and the one before ends
+    start = begun = ended = 0  # starts of the current clause and of its last part, and the end of the part before
     stands = False
     for ends, begins in [*(match.span() for match in _CLAUSE.finditer(sentence)), (len(sentence), len(sentence))]:
         alone = _stands_alone(sentence[begun:ends], first=begun == start)

@@ -1,4 +1,4 @@
-"""Until when something is due in English, and whether it is done again and again."""
+"""Words for deadlines and for recurrence in English."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _OFTEN = re.compile(r"\b(?:every|each|daily|always)\b", re.IGNORECASE)
 
 
 def is_deadline(text: str) -> bool:
-    """Return whether a text names what something is due by."""
+    """Return whether a text has a word for a deadline."""
     return _UP_TO.search(text) is not None
 
 
 def ends_in_a_day(text: str) -> bool:
-    """Return whether something is due by a part of the day that each day has."""
+    """Return whether a text has a deadline at a part of every day."""
     return _IN_A_DAY.search(text) is not None
 
 
 def is_often(text: str) -> bool:
-    """Return whether a text tells of each day."""
+    """Return whether a text tells of something that recurs, such as every day."""
     return _OFTEN.search(text) is not None

@@ -1,4 +1,4 @@
-"""As much English grammar as telling needs: which words are verbs, and how they agree with a name instead of "I"."""
+"""The English grammar that retelling needs: verbs, and their agreement with a name instead of "I"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: What "I" demands of a verb, to what a name does; other verbs get an s.
+#: Verbs after "I", and their forms after a name; other verbs get an s.
 _SINGULAR: Mapping[str, str] = {
     "am": "is",
     "have": "has",
@@ -26,7 +26,7 @@ _SINGULAR: Mapping[str, str] = {
 
 ADVERBS = english("adverbs")
 STATES = english("states")
-#: Verbs that an "it" was left out before: "sounds good", "was fun".
+#: Verbs before which an "it" was left out: "sounds good", "was fun".
 IMPERSONAL = word_set("sounds looks seems feels helps gives makes keeps means reminds takes was is")
 _AUXILIARIES = english("auxiliaries")
 _FINITE = (
@@ -51,7 +51,7 @@ _SHORT_VERBS = ("n't", "'ll", "'m", "'re", "'ve", "'d")
 
 
 def agree(verb: str) -> str:
-    """Return the verb of "I" as a name in its place has it. Pasts stay."""
+    """Return a verb after "I" in its form after a name. Past forms stay."""
     low = verb.lower()
     if low in _SINGULAR:
         return _SINGULAR[low]
@@ -86,7 +86,7 @@ def is_past(word: str) -> bool:
 
 
 def past_of(verb: str) -> str:
-    """Return the past of a verb (lower case); "" where its spelling is not plain."""
+    """Return the past of a verb (lower case); "" if its spelling is uncertain."""
     known = _PASTS.get(verb)
     if known or verb in SAME_PAST:
         return known or verb

@@ -1,9 +1,9 @@
-"""How memorable a text is before any rating: words that lean it, and events that change a life.
+"""How memorable a text is before any rating: by groups of words, and by life-changing events.
 
 Which groups of words matter, and how much, was tuned on two recorded days of a simulated town, rated by two different
-models. They only order texts; what a rating of a run means is learned in the run. The streams design rates 10 what
-changes a life ("got married", "discovered a secret"). Words alone would not do for it: "my phone died" and "the secret
-ingredient" are ordinary. So each pattern asks for what happened to a person.
+models. They only order texts; what a rating of a run means is learned in the run. The streams design rates
+life-changing events 10 ("got married", "discovered a secret"). Words alone do not show them: "my phone died" and "the
+secret ingredient" are ordinary. So each pattern requires that something happened to a person.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def leaning(stemmed: frozenset[str], of_itself: bool) -> float:
 
 
 def changes_a_life(text: str) -> bool:
-    """Return whether a text tells what people remember for the rest of their lives."""
+    """Return whether a text tells of an event that people remember for life."""
     said = text[:LONGEST]
     return any(pattern.search(said) for pattern in _TURNING_POINTS)
 

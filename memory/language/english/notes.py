@@ -1,8 +1,8 @@
-"""What an owner noted or heard, as it is told later.
+"""An owner's notes and what it heard, as they are told later.
 
-Activities in the past, a subject that is left out, speech quoted with who told whom, the speaker for "I", and notes of
-talks: "Ada Smith is conversing about a conversation between Ada Smith and Bo about goats" is "Ada Smith and Bo talked
-about goats".
+Activities get the past tense, missing subjects are added, speech is quoted with who told whom, and the speaker's name
+replaces "I". Notes of talks are rewritten: "Ada Smith is conversing about a conversation between Ada Smith and Bo about
+goats" becomes "Ada Smith and Bo talked about goats".
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _YOU, _MY = re.compile(r"\b(?:you|yourself)\b", re.I), re.compile(r"\bmy\b", re.
 _I_AM, _I_WILL = re.compile(r"\bI(?:['’]m| am)\b"), re.compile(r"\bI(?:['’]ll| will)\b")
 _ME = re.compile(r"\bme\b", re.I)
 _IS_TALKING = re.compile(r" (?:is|are) conversing about ")
-#: Before it stand words for a talk and who has it, after it what the talk is about.
+#: It separates the words for a talk and its participants from its topic.
 _ABOUT = re.compile(r"\b(?:about|discuss(?:ing|es)?|revolves around)\s+")
 _OF_TALK = FUNCTION_WORDS | frozenset(
     words("conversation conversing talk talking discussion dialogue chat two friends people individuals named")
 )
 _AMONG = re.compile(r",? (?:between|with|among) (?P<who>[^.]{1,120}?)\.?$")
 _NAME_WORD = re.compile(r"\w+")
-#: What tells of a state or a finding, after the one who has it.
+#: The opening of a state or a finding, after the name of who has it.
 _STATE = re.compile(
     r"(?:am|are|is|was|were|ha(?:ve|s|d)|needs?|must|lacks?|cannot|f[io]nds?|found|s[ae]ws?|sees?|hears?|heard|notice[sd]?|"
     r"discover(?:s|ed)|count(?:s|ed)|loses?|lost)\b"
@@ -57,7 +57,7 @@ def noted(sentence: str, me: str, name: str, names: Collection[str], doers: Doer
     """Return a note as it is told later: "Ada Smith is baking" as "Ada Smith was baking".
 
     Args:
-        me: what its owner is called: "I", or its name.
+        me: how to call its owner: "I", or its name.
         name: the owner's name, by which a summary calls it.
     """
     if (talk := _talked(sentence, names, doers)) != sentence:
@@ -109,10 +109,10 @@ def heard(text: str, speaker: str, listener: str) -> str:
 
 
 def _talked(note: str, names: Iterable[str], doers: Doers) -> str:
-    """Return a note of a talk as one sentence about all who talked; any other text as it is.
+    """Return a note of a talk as one sentence about all who talked; any other text unchanged.
 
     Args:
-        names: of all whom the note may name.
+        names: all names that the note may mention.
         doers: finds the names of those who are known to have talked.
     """
     found = _IS_TALKING.search(note)
@@ -125,7 +125,7 @@ def _talked(note: str, names: Iterable[str], doers: Doers) -> str:
 
 
 def _without_people(gist: str, called: Mapping[str, str]) -> tuple[set[str], str]:
-    """Return who talks by the words of a note, and what remains of these."""
+    """Return the participants that a note of a talk names, and the rest of the note."""
     named: set[str] = set()
     while (found := _ABOUT.search(gist)) and (head := _all_people(gist[: found.start()], called)) is not None:
         named, gist = named | head, gist[found.end() :]
@@ -135,7 +135,7 @@ def _without_people(gist: str, called: Mapping[str, str]) -> tuple[set[str], str
 
 
 def _all_people(text: str, called: Mapping[str, str]) -> set[str] | None:
-    """Return who is named by a text that holds nothing but names and words for a talk; None for another."""
+    """Return the people named in a text of nothing but names and words for a talk; None for any other text."""
     found = _NAME_WORD.findall(text)
     if any(word not in called and word.lower() not in _OF_TALK for word in found):
         return None
@@ -143,7 +143,7 @@ def _all_people(text: str, called: Mapping[str, str]) -> set[str] | None:
 
 
 def _meant(names: Iterable[str]) -> dict[str, str]:
-    """Return who is meant by each word of the names: one whose name all others contain; "" for no one in particular."""
+    """Return the name that each word of the names means: the one that all others contain; "" if ambiguous."""
     having: dict[str, list[str]] = {}
     for name in names:
         for word in _NAME_WORD.findall(name):

@@ -45,7 +45,7 @@ def pronouns_of(name: str) -> Pronouns:
 
 
 def tokens_of(sentence: str) -> list[str]:
-    """Words, spaces and marks in order, with contractions of the speaker written out ("I'm" as "I", " ", "am")."""
+    """Return words, spaces and marks in order, with contractions written out ("I'm" as "I", " ", "am")."""
     raw = _TOKEN.findall(sentence.replace("’", "'"))
     return [part for token in raw for part in _TOKEN.findall(_EXPANSIONS.get(token.lower(), token))]
 

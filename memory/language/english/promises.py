@@ -23,7 +23,7 @@ _TOLD = re.compile(
     rf"\b(?P<giver>I|{_NAME}|[Tt]he \w{{1,40}}) (?:had |has |have )?promise[sd] "
     rf"(?:(?P<taker>me|{_NAME}) )?to (?P<deed>[^.!?;]{{3,160}})"
 )
-_PROMISING = re.compile(r"promis|swear|vow", re.I)  # stands in whatever `_VOW` and `_TOLD` find
+_PROMISING = re.compile(r"promis|swear|vow", re.I)  # every match of `_VOW` and `_TOLD` contains one of these
 _KEPT = re.compile(
     r"\bkept (?:my|his|her|their|your|the|a) (?:word|promise|oath|vow)|\bmade good on\b|"
     r"\bas (?:I |you |he |she |they )?(?:had )?promised\b",
@@ -54,13 +54,13 @@ _UNREAL = re.compile(
     r"promise[sd]?|until|before|when|once)\b",
     re.I,
 )
-#: When a deed is due, which is no part of it.
+#: The time when a deed is due, which is no part of the deed.
 _WHEN = re.compile(
     r"\b(?:(?:on|by|until|before) )?(?:the \w{1,20} of )?(?:day \d{1,6}|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b",
     re.I,
 )
 _WORD = re.compile(r"[^\W\d_]+")
-#: Who does what follows, but for those whom "and" joins to another.
+#: The subject of what follows, except names that "and" joins to another.
 _SUBJECT = re.compile(r"\b(?:I|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|[Yy]ou|who|[A-ZА-Я][\w'’-]*)(?![\w'’-])")
 _TOGETHER = re.compile(rf"(?:,|,? and|,? with) {_NAME}")
 _NEAR = 100  # characters between who does something and the verb
@@ -79,7 +79,7 @@ def tells_outcome(text: str) -> str:
 
 
 def outcome(sentence: str) -> Outcome:
-    """Return whether a sentence that tells what came of a promise tells that it was kept."""
+    """Return the outcome of a promise that a sentence tells."""
     if _BROKEN.search(sentence) or _UNDONE.search(sentence):
         return "broken"
     return "kept" if _KEPT.search(sentence) or not _UNREAL.search(sentence) else ""
@@ -122,7 +122,7 @@ def is_account(sentence: str, deed: str, giver: str, by_giver: bool) -> bool:
 
 
 def _does(giver: str, by_giver: bool, before: str) -> bool:
-    """Return whether the giver, or anybody if it is "", is the subject of a verb, of which the text before is given."""
+    """Return whether the giver, or anybody if it is "", is the subject of the verb after the text `before`."""
     if not giver:
         return True
     called = re.escape(giver[4:]) if giver.startswith(("The ", "the ")) else re.escape(giver)

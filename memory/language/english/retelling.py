@@ -1,7 +1,7 @@
 """How a summary tells one clause of what was said: in the third person, or as a quote.
 
-What a speaker tells of itself alone ("I lost my job") is told in the third person. Everything else is quoted with who
-said it to whom: who is meant by "we" and "you", and whether a remark argues, warns or praises, no rule can tell.
+A speaker's statement about itself alone ("I lost my job") is told in the third person. Everything else is quoted with
+who said it to whom: no rule can tell who "we" and "you" are, or whether a remark argues, warns or praises.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _OVER = {"is": "was", "are": "were", "am": "was"}
 
 
 def told_after(sentence: str, minute: int) -> str:
-    """Return a sentence told at game time `minute`: what it says of a time that is over by then is in the past."""
+    """Return a sentence with plans that are over at game time `minute` in the past tense."""
     if not is_over(sentence, minute):
         return sentence
     return outside_quotations(sentence, _in_past)

@@ -1,4 +1,4 @@
-"""What an owner says it does not do on the day of a plan: its routine gives way where the words are the same."""
+"""Cancelled habits: an owner's statements that it will not do something; a plan drops habits with the same words."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from cogitate.memory.language.text import FUNCTION_WORDS, is_unspaced, words
 from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.tasks.heuristics.reading import SAID
 
-_SHORTEST = 4  # letters that two forms of a word share
+_SHORTEST = 4  # letters that two forms of a word must share
 _HAN_RUN = re.compile("[\u3400-\u9fff]{2,}|[\u30a1-\u30ff]{2,}")  # words of Chinese and Japanese without endings
 
 
 def called_off_for(owner: str, name: str, entries: Sequence[Entry], names: Mapping[str, str], start: int) -> list[str]:
-    """Return the sentences in which an owner says that it does not do something on the day of a plan.
+    """Return the sentences in which an owner rules something out for the day of a plan.
 
     Args:
-        name: of the owner, as the lines of talk have it.
-        start: of the plan, game minute.
+        name: the owner's name, as lines of talk spell it.
+        start: game minute at which the plan begins.
     """
     if not clock_in_force().counts_days:
         return []
@@ -37,7 +37,7 @@ def called_off_for(owner: str, name: str, entries: Sequence[Entry], names: Mappi
 
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan
 def _denied(text: str, minute: int, day: int) -> tuple[str, ...]:
-    """Return the sentences of a text that deny something of a day, and name no hour, which may be all they deny."""
+    """Return the sentences that rule something out for a day; one with an hour may rule out that hour alone."""
     return tuple(
         dated
         for sentence in split_sentences(text)
@@ -51,14 +51,14 @@ forget_with_packs(_denied.cache_clear)
 
 
 def calls_off_habit(sentence: str, habit: str) -> bool:
-    """Return whether a sentence that denies something is about a habit alone: all its words are the habit's."""
+    """Return whether a negative sentence is about a habit alone: the habit has all of its content words."""
     core, done = _core(sentence), _core(habit)
     return bool(core) and all(any(_is_form_of(word, other) for other in done) for word in core)
 
 
 @lru_cache(maxsize=32_768)
 def _core(text: str) -> tuple[str, ...]:
-    """Return the words of a text that tell what is done, without its day, its negation and its function words."""
+    """Return the content words of a text: no day, no negation, no function words."""
     code = languages_of(text)[0]
     pack = pack_of(code)
     if pack.days.numbered is not None:
@@ -75,7 +75,7 @@ forget_with_packs(_core.cache_clear)
 
 
 def _is_form_of(word: str, other: str) -> bool:
-    """Return whether two words are one but for their ends."""
+    """Return whether two words differ only in their endings."""
     if word == other or is_unspaced(word[0]):
         return word in other or other in word
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))

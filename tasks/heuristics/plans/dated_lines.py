@@ -22,11 +22,11 @@ from cogitate.memory.language.truncation import shorten
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.reading import FoundOnce
 
-_FEW_WORDS, _FEW_CHARACTERS, _FEWEST_CHARACTERS = 2, 6, 3  # beside an hour, in what adds nothing but it
+_FEW_WORDS, _FEW_CHARACTERS, _FEWEST_CHARACTERS = 2, 6, 3  # beside an hour, in a text that adds nothing to it
 _BEFORE, _BEHIND = 16, 5  # characters around an hour in which a word makes it a deadline
-SHOWS_NONE = (UNDETERMINED, OTHER)  # languages of a text that shows none that is known
+SHOWS_NONE = (UNDETERMINED, OTHER)  # codes for a text of unknown language
 _GIVEN_NAMES = english("hers") | english("his")
-_LATER = 10 * DAY  # by which a text is read anew, so that days before the first are told by a number
+_LATER = 10 * DAY  # shift for a second reading, in which days before the first get a number
 
 
 class Mention(NamedTuple):
@@ -40,11 +40,11 @@ class Mention(NamedTuple):
     proposed: Doer  # the one who is to do what it proposes
     asks: bool
     moves: bool  # it moves something to this time
-    is_bare: bool  # the part of the day is not told
+    is_bare: bool  # the part of the day is open
     is_short: bool  # it says little else
     is_apart: bool  # the clause with the hour says little else
     accepts: bool
-    denies: bool  # that what it names happens
+    denies: bool  # it says that this does not happen
     words: frozenset[str]
     at: int  # index of the sentence in its line
 
@@ -55,12 +55,12 @@ class Line:
 
     speaker: str
     people: tuple[str, ...]  # by name, the speaker among them
-    called: frozenset[str]  # others whom it addresses by name, or else names
+    called: frozenset[str]  # others whom it addresses by name, or else mentions
     text: str
     minute: int
     number: int
     mentions: tuple[Mention, ...]
-    denials: tuple[Mention, ...]  # likewise, of what does not happen
+    denials: tuple[Mention, ...]  # sentences that deny something at a day or hour
     is_of_absent: bool  # it names an owner who does not take part
 
 
@@ -73,7 +73,7 @@ class Reply(NamedTuple):
     offers: bool  # it accepts, and its speaker offers to do something
     deed: str  # the sentence in which its speaker offers to do something; "" if none does
     question: str  # the last one; "" if there is none
-    asks_little: bool  # the question says nothing of what it is about: "When?"
+    asks_little: bool  # the question does not name its matter: "When?"
 
 
 def _line(entry: Entry, owner: str, names: Mapping[str, str]) -> Line | None:
@@ -102,7 +102,7 @@ LINES = FoundOnce(_line)
 
 
 def _names_stranger(text: str, people: Iterable[str]) -> bool:
-    """Return whether a text has a given name that none of some people has."""
+    """Return whether a text has a given name that none of these people has."""
     known = {word.casefold() for name in people for word in name.split()}
     return any(word[0].isupper() and word.casefold() in _GIVEN_NAMES - known for word in re.findall(r"[^\W\d]+", text))
 
@@ -119,12 +119,12 @@ def _calls(text: str, name: str) -> bool:
     return re.search(rf"(?:^|[,，、.!?。！？…] ?){first}(?:[,，、!！:：]|[.?!。？！]?$)", text) is not None
 
 
-@lru_cache(maxsize=32_768)  # both who talk remember the same
+@lru_cache(maxsize=32_768)  # both speakers remember the same line
 def mentions_in(text: str, minute: int, clock: Clock, language: str = "") -> tuple[Mention, ...]:
     """Return the sentences of a line, said at game time `minute`, that name a future day or hour.
 
     Args:
-        language: to read the line in; "": its own.
+        language: ISO 639 code to read the line in; "": its own.
     """
     if not clock.counts_days:
         return ()
@@ -137,7 +137,7 @@ def mentions_in(text: str, minute: int, clock: Clock, language: str = "") -> tup
 
 
 def _parts(sentence: str, known: Language, pack: Pack) -> Sequence[str]:
-    """Return the two halves of a sentence that names an hour for each of two people, or the sentence."""
+    """Return a sentence in two halves if it names an hour for each of two people, else whole."""
     for comma in CLAUSES.finditer(sentence) if len(find_times(sentence, pack)) > 1 else ():
         halves = sentence[: comma.start()], sentence[comma.end() :]
         persons = [known.persons(half) for half in halves]
@@ -168,7 +168,7 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
     if day is None and known.names_other_day(sentence):
         return None
     if day is None and any(one < today + 10 for one in days_named(anchor_days(sentence, minute + _LATER, pack), pack)):
-        return None  # yesterday, of the first day
+        return None  # "yesterday", on the first day
     words = known.deed_words(dated) - _small_words(languages_of(sentence)[0])
     return Mention(
         text=shorten(sentence, MAX_WHAT, "…"),
@@ -210,7 +210,7 @@ def _is_denied(known: Language, sentence: str, minute: int, pack: Pack) -> bool:
 
 
 def _persons(known: Language, sentence: str) -> frozenset[Person]:
-    """Return whom a sentence is about; a request is about those who are asked alone."""
+    """Return whom a sentence is about; a request is about the listeners alone."""
     asked, found = known.proposes(sentence), known.persons(sentence)
     if not found and known.may_vow(sentence):
         return frozenset({"I"})
@@ -241,7 +241,7 @@ def _adds_little(known: Language, sentence: str, times: Sequence[Time], pack: Pa
     """Return whether a sentence says little beside assent and an hour.
 
     Args:
-        few: characters at most where words are not apart.
+        few: most other characters, in a script without spaces.
     """
     rest = sentence
     for time in reversed(times):

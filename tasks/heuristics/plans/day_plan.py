@@ -1,7 +1,7 @@
-"""A day's plan without a model: what is promised, appointed and unfinished, what presses most, and the routine.
+"""A day's plan without a model: promises, appointments, unfinished items, pressing matters, and the routine.
 
-Nothing is invented: meals, work and sleep are in a plan where the host's routine names them. A profile that states an
-occupation has that work. Where nothing at all is known, the day is open.
+The plan invents nothing: it has meals, work and sleep only if the host's routine names them. An occupation in the
+profile counts as work. If nothing is known, the plan has one open item.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from cogitate.tasks.meters import Meter
 
 FEWEST, MOST = 5, 8  # items of a plan (streams design); a heuristic's may have fewer
 COLLIDES = (-45, 60)  # minutes around an appointment in which habits give way
-MOST_SAID = 2  # items that were said for the day
+MOST_SAID = 2  # items that talk sets for the day
 STEP = 15  # minutes at least between items, where the time allows it
-ALIKE = 0.5  # share of a habit's words that an appointment repeats which takes its place
+ALIKE = 0.5  # an appointment with this share of a habit's words replaces the habit
 UNDER_WAY = 90  # minutes after which a habit without an end is over
-LEFT = 60  # minutes of a habit with an end for which one still begins it
-_TAKEN_UP = (630, 900, 1080)  # minutes after midnight at which yesterday's unfinished items are best taken up again
+LEFT = 60  # minutes that a habit with an end must have left to be begun late
+_TAKEN_UP = (630, 900, 1080)  # preferred minutes after midnight for yesterday's unfinished items
 LONGEST_QUOTE = 100  # characters of a concern or an observation that a plan quotes
-AGAIN = "Take up again: "  # opens an item that was left undone
-ERRANDS = "See to what comes up"  # the item of a day for which nothing is known
+AGAIN = "Take up again: "  # label of an unfinished item
+ERRANDS = "See to what comes up"  # the only item if nothing is known
 NOTHING_KNOWN, WORK = "errands", "work"  # phrases
-SEE_TO = "Needs attention: "  # opens an item about what presses
-SEE_TO_THIS = "See to this: "  # opens an item in the words of a profile
-DUE, LEFT_UNDONE, PRESSING, FIRM, CLOSING, USUAL, OPEN = range(7)  # ranks: the last are given up first
+SEE_TO = "Needs attention: "  # label of a pressing matter
+SEE_TO_THIS = "See to this: "  # label of an item that quotes the profile
+DUE, LEFT_UNDONE, PRESSING, FIRM, CLOSING, USUAL, OPEN = range(7)  # ranks: a full plan drops the highest first
 _AT_PLACE = re.compile(r"(?<!\s)\s++(?:at|of|in|for)\s++")
 
 
 @cache
 def _openings() -> tuple[str, ...]:
-    """Return what opens an item that was left undone, in every language."""
+    """Return the label of an unfinished item in every language."""
     known = (pack_of(language) for language in packs())
     return (AGAIN, *(pack.labelled(again, "") for pack in known if (again := pack.phrase("again"))))
 
@@ -56,46 +56,46 @@ forget_with_packs(_openings.cache_clear)
 
 
 def first_said(description: str) -> str:
-    """Return the description of an item without the words that tell that it was left undone, in any language."""
+    """Return an item's description without the label of an unfinished item, in any language."""
     return next((description.removeprefix(way) for way in _openings() if description.startswith(way)), description)
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A planned item before it gets its id. `rank`: what is given up last is 0."""
+    """A planned item before it gets its id. A full plan keeps the lowest `rank`."""
 
     minute: int
     text: str
     location: str | None
     priority: int
     rank: int
-    phrase: str = ""  # which says it in another language than English; "": the text, as it is
+    phrase: str = ""  # key of its phrase in the packs of other languages; "": `text` unchanged
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """Whose day is planned: what it does on any day, where, and in which language its items are told."""
+    """The owner of a plan: its profile, routine and places, and the language of its items."""
 
     profile: Profile
     places: PlaceIndex
-    routine: str | tuple[str, ...] = ""  # the profile's, or the one that it inherits
-    visits: Mapping[str, int] = field(default_factory=dict)  # how often it was at a place lately, by id
-    done: Collection[str] = ()  # what it wished to do once and has done
+    routine: str | tuple[str, ...] = ""  # from the profile, or inherited
+    visits: Mapping[str, int] = field(default_factory=dict)  # recent visits by place id
+    done: Collection[str] = ()  # one-time wishes that it has fulfilled
     language: str = ENGLISH
 
 
 @dataclass(frozen=True, kw_only=True)
 class Duties:
-    """What a day holds beside the routine."""
+    """The contents of a day besides the routine."""
 
     booked: Sequence[Appointment] = ()
-    due: Sequence[Appointment] = ()  # to be done before a minute
-    said: Sequence[str] = ()  # for the day at no hour, the newest last
-    owed: Sequence[str] = ()  # promised to somebody, the oldest first
-    pressing: Sequence[str] = ()  # observed and to be seen to, the most important first
+    due: Sequence[Appointment] = ()  # deadlines
+    said: Sequence[str] = ()  # for the day, without an hour; the newest last
+    owed: Sequence[str] = ()  # promises, the oldest first
+    pressing: Sequence[str] = ()  # observed trouble, the most important first
     status: Mapping[str, Meter] = field(default_factory=dict)
     unfinished: Sequence[Mapping[str, object]] = ()
-    called_off: Sequence[str] = ()  # sentences by which the routine gives way
+    called_off: Sequence[str] = ()  # sentences that cancel habits
 
 
 def build(owner: Owner, duties: Duties, window: tuple[int, int]) -> list[Slot]:
@@ -126,19 +126,19 @@ def build(owner: Owner, duties: Duties, window: tuple[int, int]) -> list[Slot]:
 
 
 def _usual(owner: Owner, duties: Duties, start: int, end: int) -> tuple[list[Slot], list[Slot]]:
-    """Return what an owner does on any day that its appointments leave: at its times, and at none in particular."""
+    """Return the slots of the routine that the appointments leave: those with a time, and those without."""
     profile, places = owner.profile, owner.places
     timed, untimed = (
         [slot for slot in slots if not _is_called_off(slot.text, duties)] for slots in _habits(owner, start, end)
     )
-    # A routine names a place that is guessed.
+    # A guessed place of work only stands in for a missing routine.
     work = _work(profile, places) if profile.work or not owner.routine else None
     occupied, has_habits = "" if owner.done else _occupied(profile, owner.language), bool(timed or untimed)
     if work and all(slot.location != work.location for slot in (*timed, *untimed)):
         untimed.append(_teller(owner)(work))
     planned = len(timed) + len(untimed) + len(duties.booked)
     goes_on = occupied.startswith(GOING_ON) and planned < FEWEST
-    if occupied and (goes_on or not has_habits):  # a wish is no deed of a day
+    if occupied and (goes_on or not has_habits):  # a wish only fills a day without habits
         untimed.append(Slot(0, occupied, None, 4, OPEN))
     if not timed:
         step = (end - start) // max(4, len(untimed) + 1)
@@ -151,7 +151,7 @@ def _is_called_off(text: str, duties: Duties) -> bool:
 
 
 def _habits(owner: Owner, start: int, end: int) -> tuple[list[Slot], list[Slot]]:
-    """Return the slots of a routine in a plan's window: at their times, and at none in particular."""
+    """Return the slots of a routine in a plan's window: those with a time, and those without."""
     places = owner.places
     habits = read_routine(owner.routine, owner.profile.name)
     timed = _in_window(habits, start, end)
@@ -173,10 +173,10 @@ def _habits(owner: Owner, start: int, end: int) -> tuple[list[Slot], list[Slot]]
 
 
 def _in_window(habits: Sequence[Habit], start: int, end: int) -> list[tuple[int, int]]:
-    """Return the minutes in [start, end) of the habits with a time, and their indices, by time.
+    """Return (minute in [start, end), index) of each habit with a time, in order of time.
 
-    One that is under way at the start begins then, unless another one does. One that may be under way when the next
-    plan begins is left to it.
+    A habit under way at the start begins then, unless another one does. A habit that may still be under way when the
+    next plan begins is left to that plan.
     """
     timed = sorted(((one.begins - start) % DAY, at) for at, one in enumerate(habits) if one.begins is not None)
     begun = [at for after, at in reversed(timed) if DAY - after <= _longest_ago(habits[at])]
@@ -185,7 +185,7 @@ def _in_window(habits: Sequence[Habit], start: int, end: int) -> list[tuple[int,
 
 
 def _between(index: int, habits: Sequence[Habit], at: Mapping[int, int], start: int, end: int) -> int:
-    """Return a minute for a habit at no time in particular: between those that it is declared between."""
+    """Return a minute for a habit without a time: between its neighbours in the routine."""
     known = [-1, *sorted(at), len(habits)]
     before, after = max(one for one in known if one < index), min(one for one in known if one > index)
     early, late = at.get(before, start), at.get(after, end)
@@ -195,7 +195,7 @@ def _between(index: int, habits: Sequence[Habit], at: Mapping[int, int], start: 
 
 
 def _longest_ago(habit: Habit) -> int:
-    """Return how many minutes ago a habit may have begun that is under way."""
+    """Return how many minutes ago a habit that is still under way may have begun."""
     if habit.begins is None or habit.ends is None:
         return UNDER_WAY
     return ((habit.ends - habit.begins) % DAY or DAY) - LEFT - 1
@@ -212,7 +212,7 @@ def _text(habit: Habit, place: str | None, places: PlaceIndex, language: str) ->
 def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceIndex) -> list[Slot]:
     """Return the slots that appointments leave; an appointment for dinner replaces the usual dinner.
 
-    What ends the day waits until an hour after the last one.
+    The closing habit of the day begins at least an hour after the last appointment.
     """
     kept = [slot for slot in slots if slot.rank <= CLOSING or not any(_gives_way(slot, a, places) for a in booked)]
     if kept and booked and kept[-1].rank == CLOSING:
@@ -223,13 +223,13 @@ def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceI
 def _gives_way(slot: Slot, appointment: Appointment, places: PlaceIndex) -> bool:
     if COLLIDES[0] < slot.minute - appointment.minute < COLLIDES[1]:
         return True
-    small = function_words_of(languages_of(appointment.what)[0])  # "of the", which both may have
+    small = function_words_of(languages_of(appointment.what)[0])  # both may have "of the"
     words = set(stems(slot.text)) - set(stems(places.name_of(slot.location or ""))) - set(map(stem, small))
     return len(words & set(stems(appointment.what))) >= ALIKE * max(1, len(words))
 
 
 def _teller(owner: Owner) -> Callable[[Slot], Slot]:
-    """Return what tells a slot in the language of a plan: in its phrases, with what the profile and the places say."""
+    """Return a function that puts a slot into the language of a plan, by the pack's phrases, the profile and places."""
     if owner.language == ENGLISH:
         return lambda slot: slot
     phrases = pack_of(owner.language)
@@ -248,7 +248,7 @@ def _told(slot: Slot, phrases: Pack, profile: Profile, places: PlaceIndex) -> st
 
 
 def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
-    """Return the work of an agent whose profile states an occupation, at its place of work if it states one."""
+    """Return the work of an agent whose profile states an occupation, at its place of work if known."""
     role, work = profile.occupation.strip(), work_of(profile, places.places)
     if not role:
         return None
@@ -260,7 +260,7 @@ def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
 
 
 def is_work(description: str, profile: Profile) -> bool:
-    """Return whether an item is the work of a profile, in any language: it is each day's anew."""
+    """Return whether an item is a profile's work, in any language. Each plan adds work anew."""
     role = profile.occupation.strip()
     if description.startswith("Work ") and role and description.endswith(role):
         return True
@@ -269,7 +269,7 @@ def is_work(description: str, profile: Profile) -> bool:
 
 
 def _occupied(profile: Profile, language: str) -> str:
-    """Return what occupies an agent, in the words of its profile; what is timed is booked."""
+    """Return an agent's current pursuit in the words of its profile. Timed sentences are booked elsewhere."""
     if language != ENGLISH:
         return shorten(profile.currently.strip().rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
     if pursuit := pursuit_of(profile):
@@ -280,10 +280,10 @@ def _occupied(profile: Profile, language: str) -> str:
 
 
 def _taken_up(owner: Owner, duties: Duties, slots: Sequence[Slot]) -> list[Slot]:
-    """Yesterday's unfinished items that today's plan does not repeat anyway, the most important first."""
+    """Return yesterday's unfinished items that today's plan does not repeat, the most important first."""
     left = [item for item in duties.unfinished if not _is_called_off(_description(item), duties)]
     left.sort(key=lambda item: -_priority(item))
-    if not left:  # as in most plans: words of today's need not be looked for
+    if not left:  # as in most plans: skip the stems of today's slots
         return []
     seen = [set(stems(slot.text)) for slot in slots]
     phrases, told = pack_of(owner.language), _teller(owner)
@@ -294,7 +294,7 @@ def _taken_up(owner: Owner, duties: Duties, slots: Sequence[Slot]) -> list[Slot]
         if not words or text == ERRANDS or text in phrases_of("errands"):
             continue
         if phrases.without("see_to", text.removeprefix(SEE_TO)) != text:
-            continue  # it pressed, and was taken up
+            continue  # a pressing matter that the plan has taken up
         if any(len(words & other) >= 0.6 * len(words) for other in seen):
             continue
         if len(found) == len(_TAKEN_UP):

@@ -1,4 +1,4 @@
-"""A plan without a model: what its owner's memories and its job say, put into a day's slots by `day_plan`."""
+"""Inputs of a plan without a model, from its owner's memories and its job; `day_plan` puts them into slots."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _DAY = re.compile(r"\b(?:day|день) \d", re.IGNORECASE)
 
 
 def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Slot], tuple[int, ...]]:
-    """Return a plan from promises, appointments and unfinished items, what presses, and the routine.
+    """Return the slots of a plan, and the numbers of the entries that support it.
 
-    With it come the numbers of the entries that it rests on.
+    The plan has promises, appointments, unfinished items, pressing matters and the routine.
 
     Args:
-        start: of the plan's window [start, end), game minutes.
-        language: in which the items are told.
+        start: start of the plan's window [start, end), game minutes.
+        language: ISO 639 code of the items' language.
     """
     profile = case.profile
     owed = find_owed(case.job.key.owner, case.entries, case.world.display_names, case.world.locations, start, end)
@@ -81,14 +81,14 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
 
 
 def _noted(case: Case, told: Sequence[Entry]) -> list[Entry]:
-    """Return what tells of times and is no line of a talk."""
+    """Return the entries that name times and are no lines of a talk."""
     lines = LINES.of(case.entries, case.job.key.owner, case.world.names)
     spoken = {line.number for line in lines if line is not None}
     return [entry for entry in told if entry.number not in spoken]
 
 
 def _dated(case: Case) -> Entry:
-    """Return the sentences of the long-term summary that name a day, as the owner says them; all others are undated."""
+    """Return the sentences of the long-term summary that name a day, in the first person; all others are undated."""
     dated = " ".join(s for s in split_sentences(case.job.summary) if _DAY.search(s))
     if dated and is_english(dated):
         name = case.profile.name
@@ -106,9 +106,9 @@ def unfinished_of(case: Case) -> list[Mapping[str, Any]]:
 def _is_own_intent(
     item: Mapping[str, Any], case: Case, told: Sequence[Entry], owed: Owed, start: int, phrases: Pack
 ) -> bool:
-    """Return whether an item is what its owner meant to do some day, and was not taken up before.
+    """Return whether an unfinished item is the owner's own intent, and was not taken up before.
 
-    What was said or seen, but for a promise, was for its hour or day.
+    Apart from promises, an item that repeats a memory was for its hour or day only.
     """
     text = str(item.get("description", ""))
     if first_said(text) != text or text in owed.over or is_over(text, start) or is_work(text, case.profile):
@@ -127,7 +127,7 @@ def _done(case: Case) -> list[str]:
 
 
 def _told(case: Case, start: int) -> list[Entry]:
-    """Return what tells the agent of times, in its words; its statements about itself count as made this morning."""
+    """Return the entries that name times, in the agent's words. Its profile's `currently` counts as said at `start`."""
     owner, names = case.job.key.owner, case.world.display_names
     said = Entry(type="observation", text=case.profile.currently, minute=start)
     summary = first_person(_dated(case), owner, names)

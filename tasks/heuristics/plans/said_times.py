@@ -1,7 +1,8 @@
 """Appointments made in conversation, in any language: who takes part, when, and whether they still stand.
 
-A line that names a future day or hour stands, quoted with its speaker, until a reply refuses it, or a later line moves
-or cancels it. So the rule needs no words of assent. Lines that add an hour or a deed are quoted with the first.
+A line that names a future day or hour makes an appointment until a reply refuses it, or a later line moves or cancels
+it, so the rule needs no words of assent. A plan quotes the line with its speaker, and the lines that add an hour or a
+deed to it.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from cogitate.tasks.heuristics.plans.dated_lines import (
 from cogitate.tasks.heuristics.plans.talk_appointments import TalkAppointment, appointments_of
 
 _ENDS = (SPACED + UNSPACED).replace("?", "").replace("？", "")
-_LOOKED_BACK = 20  # lines before one among which its talk is read ahead of a plan
-_MOST_HEARD = 2  # items of a plan that are about nobody in particular
-_MOST_NAMED = 3  # of those to whom one said it
-_LONGEST = 200  # characters of them
+_LOOKED_BACK = 20  # latest lines that `read_talk` searches for the current talk
+_MOST_HEARD = 2  # items of a plan that name no participant
+_MOST_NAMED = 3  # listeners that an item names
+_LONGEST = 200  # characters of an item
 
 
 class SaidTimes(NamedTuple):
@@ -43,7 +44,7 @@ class SaidTimes(NamedTuple):
     timed: tuple[Appointment, ...] = ()  # at an hour
     due: tuple[Appointment, ...] = ()  # before an hour
     untimed: tuple[Appointment, ...] = ()  # for the day, the newest last
-    numbers: frozenset[int] = frozenset()  # of the lines that say so
+    numbers: frozenset[int] = frozenset()  # entry numbers of the lines
 
 
 def find_said(
@@ -57,14 +58,14 @@ def find_said(
     """Return the appointments of an owner within the window of a plan.
 
     Args:
-        names: of the owners.
+        names: display names of the owners, by id.
         told: entries that name times, or call something off.
         window: [start, end) of the plan, game minutes.
     """
     (start, end), clock, me = window, clock_in_force(), resolve_name(owner, names)
     found: dict[Appointment, TalkAppointment] = {}
     numbers: set[int] = set()
-    may_move = any(calls_off(entry.text) for entry in told)  # what was said for another day
+    may_move = any(calls_off(entry.text) for entry in told)  # then appointments for other days count, too
     lines = LINES.of(entries, owner, names)
     for talk in _talks(lines):
         mentions = ((line, mention) for line in talk for mention in line.mentions)
@@ -93,7 +94,7 @@ def find_said(
 
 
 def read_talk(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) -> None:
-    """Read the talk of an owner's last line ahead of its next plan."""
+    """Fill the cache of appointments with the talk of an owner's last line, ahead of its next plan."""
     recent = LINES.of(entries, owner, names)[-_LOOKED_BACK:]
     last = recent[-1] if recent else None
     if last is not None:
@@ -105,7 +106,7 @@ def read_talk(owner: str, entries: Sequence[Entry], names: Mapping[str, str]) ->
 def said_for_rounds(name: str, entries: Iterable[Entry], names: Mapping[str, str], start: int) -> list[str]:
     """Return the last sentence about each round that is not over, the newest last.
 
-    Sentences about what others mean to do alone are left out.
+    Skip sentences in which others tell what they intend to do alone.
     """
     found: dict[int, str] = {}
     for entry in entries if clock_in_force().counts_rounds else ():
@@ -127,7 +128,7 @@ def said_for_rounds(name: str, entries: Iterable[Entry], names: Mapping[str, str
 
 
 def _may_be_in(mention: Mention, line: Line, start: int, end: int) -> bool:
-    """Return whether a sentence may be about a window; an hour without a day may be of the next two days."""
+    """Return whether a sentence may name a time in a window. An hour without a day may be within two days."""
     if mention.day is None:
         return start - 2 * DAY <= line.minute < end
     return start <= mention.day * DAY + (DAY - 1 if mention.time is None else mention.time) <= end
@@ -150,7 +151,7 @@ def _talks(lines: Iterable[Line | None]) -> list[list[Line]]:
 
 @lru_cache(maxsize=32_768)
 def _told(item: TalkAppointment, me: str) -> str:
-    """Return the text of a plan's item as of its day: each quote with its speaker, or else with its listeners."""
+    """Return a plan item as told on its day: each quote with its speaker, or the owner's own with its listeners."""
     shows_none = item.language in SHOWS_NONE
     pack = pack_of(languages_of("\n".join(text for _, text in item.parts))[0] if shows_none else item.language)
     who = ["" if line.speaker == me else line.speaker for line, _ in item.parts]

@@ -1,4 +1,4 @@
-"""The appointments that the lines of a conversation make, by the rule that `said_times` states."""
+"""Appointments that the lines of a conversation make, by the rule in `said_times`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from cogitate.tasks.heuristics.plans.dated_lines import (
 )
 
 _ANSWERS = 2  # sentences of a line that may answer the question before it
-_MOST_PARTS = 3  # lines that are told together
-_SHOWS_LANGUAGE = 5  # words of a line from which its language is surely known: "No, non posso" may be of several
-_NEW = 2  # words that make a sentence about the same hour worth telling
+_MOST_PARTS = 3  # quotes of one appointment
+_SHOWS_LANGUAGE = 5  # words that make a line's language certain: "No, non posso" may be of several
+_NEW = 2  # new words that make another sentence about the same hour worth quoting
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ class TalkAppointment:
         return self.parts[-1][0]
 
     def is_denied_by(self, line: Line) -> bool:
-        """Return whether somebody who takes part says later that it does not happen at its hour."""
+        """Return whether a participant later denies that it happens at its hour."""
         return (
             line.number > self.last.number
             and line.speaker in self.doers
@@ -90,12 +90,12 @@ class _TalkReader:
     def __init__(self, lines: Sequence[Line]) -> None:
         self._language = prevailing_language(line.text for line in lines)
         self.items: list[TalkAppointment] = []
-        self._since = 0  # number of the first line to which the present one may reply
+        self._since = 0  # number of the first line that the current one may answer
         self._day: int | None = None  # the day named last, and the number of its line
         self._day_said = 0
-        self._before: Line | None = None  # the line of another before the present one
+        self._before: Line | None = None  # the other speaker's line before the current one
         self._lines = lines
-        self._untold: tuple[Line, Mention] | None = None  # the last sentence that is nobody's to do, alone
+        self._untold: tuple[Line, Mention] | None = None  # the last sentence without a doer
         for at, line in enumerate(lines):
             if at and lines[at - 1].speaker != line.speaker:
                 self._before = lines[at - 1]
@@ -136,7 +136,7 @@ class _TalkReader:
         return [one for one in found if not one.denies]
 
     def _refuse(self, line: Line, replied: Sequence[TalkAppointment]) -> list[TalkAppointment]:
-        """Return the items that a line refuses: cancelled if two talk, otherwise only without the one who refuses."""
+        """Return the items that a line refuses: cancel them between two people, else drop the speaker from them."""
         concern = [one for one in replied if line.speaker in one.doers or one.of.asks]
         refused = [one for one in concern if one.last.number == concern[-1].last.number]
         for one in refused:
@@ -154,7 +154,7 @@ class _TalkReader:
         last = next(same, self.items[-1] if self.items else None)
         if last is not None and self._adds(last, line, mention):
             if mention.asks and not mention.is_short and mention.day not in (None, last.day):
-                last.parts.clear()  # what was proposed for another day
+                last.parts.clear()  # drops the proposal for another day
             last.change(line, mention)
         elif (new := self._new(line, mention, refused)) is not None:
             self.items.append(new)
@@ -166,7 +166,7 @@ class _TalkReader:
         return item.last.number >= self._since
 
     def _own_before(self, line: Line) -> Line | None:
-        """Return the line of the same speaker to which the line before replies."""
+        """Return the speaker's own line before this one."""
         said = self._lines[: self._lines.index(line)]
         return next((one for one in reversed(said) if one.speaker == line.speaker), None)
 
@@ -209,7 +209,7 @@ class _TalkReader:
         return item
 
     def _context(self, line: Line, mention: Mention, refused: Sequence[TalkAppointment]) -> list[tuple[Line, str]]:
-        """Return what tells what a sentence is about: what it answers, or the sentence before one that says little."""
+        """Return the quotes that name a sentence's matter: what it answers, or the sentence before a short one."""
         untold, self._untold = self._untold, None
         if refused and mention.time is not None:
             return refused[0].parts[:1]
@@ -226,12 +226,12 @@ class _TalkReader:
         return [*(self._said_before(line) if is_little else ()), *((line, text) for text in own)]
 
     def _is_context(self, said: Line, untold: Mention, line: Line, mention: Mention) -> bool:
-        """Return whether a sentence that was nobody's to do alone belongs to a later one."""
+        """Return whether an earlier sentence without a doer belongs to a later one."""
         is_reply = said.number >= self._since and not mention.asks
         return (said is line or is_reply) and mention.day in (None, untold.day)
 
     def _said_before(self, line: Line) -> list[tuple[Line, str]]:
-        """Return the end of the line before another, or of the one that it refuses."""
+        """Return the end of the line before this one, or, if that refuses, of the line that it refuses."""
         at = self._lines.index(line)
         before = self._lines[at - 1] if at else None
         if before is not None and self._reply(before).refuses:
@@ -239,7 +239,7 @@ class _TalkReader:
         return [(before, shorten(joined(split_sentences(before.text)[-2:]), MAX_WHAT, "…"))] if before else []
 
     def _day_of(self, line: Line, mention: Mention) -> int | None:
-        """Return the day of a sentence: the one that it names, or that the talk named last, or the day of the talk."""
+        """Return the day of a sentence: the one it names, else the one the talk named last, else the talk's own day."""
         if mention.day is not None or mention.time is None:
             return mention.day
         if self._day is not None and (self._day_said >= self._since or mention.persons & {"we", "you"}):
@@ -249,7 +249,7 @@ class _TalkReader:
 
 
 def _first_replied(lines: Sequence[Line], at: int) -> int:
-    """Return the number of the first line to which a line may reply: it looks back one turn of each other speaker."""
+    """Return the number of the first line that a line may answer: one turn of each other speaker back."""
     turns = 0
     for back in range(at - 1, -1, -1):
         turns += lines[back].speaker != lines[back + 1].speaker

@@ -1,4 +1,4 @@
-"""The minutes of a short talk: what each said, word for word and in order, without what has no room."""
+"""Minutes of a short talk: quotes of each line, word for word and in order, without sentences that do not fit."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class _Said(NamedTuple):
 
 
 def is_short(lines: Sequence[Utterance], room: int) -> bool:
-    """Return whether lines are a talk of one day, most of which has room in as many words."""
+    """Return whether lines are a talk of one day with few enough words that most of it fits in `room` words."""
     is_talk = all(line.speaker and line.dated and not line.is_part for line in lines)
     return bool(lines) and is_talk and sum(count_words(line.text) for line in lines) <= _SHORT * room
 
 
 def minutes_of(lines: Sequence[Utterance], room: int, language: str, head: str, short: Mapping[str, str]) -> str:
-    """Return the minutes of a talk behind a heading, in at most `room` words if that is possible.
+    """Return a heading and the minutes of a talk, in at most `room` words if possible.
 
-    Courtesies are left out, but for replies and answered questions. What holds least goes first, an answer before its
-    question.
+    Courtesies are left out, except replies and answered questions. The least informative sentence is dropped first, an
+    answer before its question.
     """
     lines = [readable(line) for line in lines]
     sentences = [first_sentences(line.text) for line in lines]
@@ -60,9 +60,10 @@ def minutes_of(lines: Sequence[Utterance], room: int, language: str, head: str, 
 
 
 def _matters(said: _Said, told_lines: Collection[int], language: str) -> bool:
-    """Return whether a courtesy replies to what the line before it tells, or is a question that the next one answers.
+    """Return whether a courtesy replies to a line that is told, or is a question that the next line answers.
 
-    A reply has several words ("Tell him no."), or agrees. A question that opens a talk greets, unless it proposes.
+    A reply has several words ("Tell him no."), or agrees. A question that opens a talk is a greeting, unless it
+    proposes something.
     """
     known = language_of(said.text, language)
     if not said.text.endswith(QUESTIONS):
@@ -71,7 +72,7 @@ def _matters(said: _Said, told_lines: Collection[int], language: str) -> bool:
 
 
 def _worth(said: _Said, left: Sequence[_Said]) -> float:
-    """Return the value of a sentence; that of a question is at least the one of its answer."""
+    """Return the value of a sentence; a question is worth more than its answer."""
     at = left.index(said) + 1
     if said.text.endswith(QUESTIONS) and at < len(left) and left[at].line == said.line + 1:
         return max(said.value, left[at].value + 0.001)
@@ -81,7 +82,7 @@ def _worth(said: _Said, left: Sequence[_Said]) -> float:
 def _told(
     left: Sequence[_Said], lines: Sequence[Utterance], sentences: Sequence[Sequence[str]], language: str
 ) -> list[str]:
-    """Return what is left of each line as a quotation, with an ellipsis where sentences between others are missing."""
+    """Return a quotation of the kept sentences of each line, with an ellipsis for any dropped between them."""
     report = pack_of(language).speech.report
     told: list[str] = []
     for at, run in groupby(left, key=lambda said: said.line):
