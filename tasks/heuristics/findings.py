@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cogitate.memory.appointments import appointments
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue
-from cogitate.memory.language.port import language_of
+from cogitate.memory.language.port import language_called, language_of
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
 from cogitate.memory.language.times import anchor_days, find_times, names_date
 from cogitate.memory.summaries.conversations import GAP
@@ -41,9 +41,20 @@ def typed_findings(recalled: Recalled, promises: Sequence[Promise]) -> Iterator[
             open_ = open_ and language_of(promise.said).stands_alone(promise.said)  # "I promise to check them"
             if open_ and recalled.owner == (promise.giver if mine else promise.taker):
                 number, telling = promise.tellings[0]
-                lead, opening, quotes = telling.partition(': "')  # of all that a summary quotes, the promise alone
-                told = f'{lead}{opening}{promise.said}"' if promise.said in quotes else telling
-                yield Finding(tell(recalled, entries[number], told), promise.evidence)
+                if promise.said in telling.partition(': "')[2]:  # of all that a summary quotes, the promise alone
+                    yield Finding(_quoted(recalled, promise), promise.evidence)
+                else:
+                    yield Finding(tell(recalled, entries[number], telling), promise.evidence)
+
+
+def _quoted(recalled: Recalled, promise: Promise) -> str:
+    """Return the words of a promise with who gave it to whom."""
+    taker = "me" if recalled.says_i and promise.taker == recalled.owner else recalled.of(promise.taker)
+    is_mine = recalled.says_i and promise.giver == recalled.owner
+    names_day = anchor_days(promise.said, promise.minute, around=recalled.language) != promise.said
+    minute = promise.minute if names_day and day_of(promise.minute) != day_of(recalled.minute) else None
+    language = language_called(recalled.language)
+    return language.quoted(promise.said, recalled.of(promise.giver), taker, is_mine, minute)
 
 
 def _coming(recalled: Recalled) -> Iterable[Finding]:

@@ -7,7 +7,7 @@ from bench.pace.barrier import seconds_of_barrier, seconds_of_oracle, seconds_on
 CALLS = [("ada", 1), ("ben", 1), ("ada", 2), ("ada", 7), ("ada", 7), ("cy", 7)]
 
 
-def test_one_by_one_every_call_takes_its_time() -> None:
+def test_sequential_calls_add_up() -> None:
     assert seconds_one_by_one(CALLS, 0.5) == 3.0
 
 

@@ -23,7 +23,7 @@ def test_fair_takes_the_first_calls_and_value_spreads_them(limit: int) -> None:
 
 
 @pytest.mark.parametrize("limit", [5, 10, 24])
-def test_what_is_left_in_the_evening_repairs_the_oldest(limit: int) -> None:
+def test_calls_left_in_the_evening_repair_the_oldest_thoughts(limit: int) -> None:
     repaired = [call._replace(repairs=call.minute % 60 == 0) for call in CALLS]
     before, after = made(CALLS, limit, by_value=True), made(repaired, limit, by_value=True)
     added = [at for at, (one, other) in enumerate(zip(before, after, strict=True)) if other and not one]

@@ -82,7 +82,7 @@ def test_a_missing_python_is_reported_and_skipped(tmp_path: Path, capsys: pytest
     ]
 
 
-def test_uv_installs_where_it_is_there(ours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_uv_installs_if_present(ours: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     uv = Path(program(ours / "uv", UV))
     assert report([python(tmp_path, "3.12.1", "a" * 32)]) == 0
     assert capsys.readouterr().out.splitlines()[1] == f"{'a' * 32}  Python 3.12.1"

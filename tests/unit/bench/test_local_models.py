@@ -34,6 +34,6 @@ def test_a_file_in_one_part_is_not_copied(packages: Path) -> None:
     assert file_of(LocalModel("small", {"part-one": "part-one"}, sha256(b"GGUF, ").hexdigest())).parent == packages
 
 
-def test_another_file_than_the_tables_is_refused(packages: Path) -> None:
+def test_a_file_other_than_the_tables_is_refused(packages: Path) -> None:
     with pytest.raises(ValueError, match="SHA-256"):
         file_of(LocalModel("small", {"part-one": "part-one"}, "0" * 64))

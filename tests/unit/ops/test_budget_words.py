@@ -72,7 +72,7 @@ def test_a_refusal_names_its_limit() -> None:
         (6_000, 7_833, ""),
     ],
 )
-def test_a_rest_that_is_too_small_for_another_job_is_told(value: int, spent: int, told: str) -> None:
+def test_a_remainder_too_small_for_another_job_is_shown(value: int, spent: int, told: str) -> None:
     facts: dict[str, Any] = {"window": "run:0", "scope": "run", "unit": "tokens", "limit": 12_000, "for_retries": 2_400}
     budget = [BudgetLine(**facts, reserved=0, spent=spent, overrun=0)]
     (text,) = format_refusals([refusal("run.run.tokens", value, 46, reserves=2_200)], budget)

@@ -123,7 +123,7 @@ def test_a_run_that_was_changed_gives_no_capsule(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_run_without_a_tick_has_nothing_to_prove(tmp_path: Path) -> None:
+def test_a_run_without_a_tick_gives_no_capsule(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no tick yet"):
         capsule_of(kept_run([]), tmp_path)
 
@@ -266,9 +266,7 @@ def test_a_hostile_archive_is_refused_in_one_line(tmp_path: Path, made: Callable
     assert [*tmp_path.iterdir()] == [path], "nothing is unpacked"
 
 
-def test_a_line_without_an_end_is_not_read_to_its_end(
-    capsule: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_line_is_not_read_in_full(capsule: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(container, "MOST_LINE", 10_000)
     members = content_of(capsule) | {"journal.jsonl": b"a" * 20_000}
     path = rewritten(tmp_path / "other.capsule", members)
@@ -290,7 +288,7 @@ def test_a_line_without_an_end_is_not_read_to_its_end(
         b'{"chain":"\xff","line":{}}',
     ],
 )
-def test_no_journal_is_a_bug_of_its_reader(capsule: Path, tmp_path: Path, entry: bytes) -> None:
+def test_an_invalid_journal_is_refused_as_a_fault_of_the_capsule(capsule: Path, tmp_path: Path, entry: bytes) -> None:
     members = content_of(capsule) | {"journal.jsonl": entry + b"\n"}
     with pytest.raises(CapsuleError):
         verify_capsule(rewritten(tmp_path / "other.capsule", members))
@@ -398,7 +396,7 @@ def test_a_secret_in_the_parameters_of_a_model_is_not_published(tmp_path: Path, 
         capsule_of(kept_run(changed(1, {"facts": facts})), tmp_path)
 
 
-def test_usual_words_are_no_secrets() -> None:
+def test_common_words_are_not_secrets() -> None:
     secrets = Secrets(PinnedSettings(api_key="none"))
     for text in (
         "I have none of the skills, and the risk-averse baker asks for a token of my love.",

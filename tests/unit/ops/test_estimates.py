@@ -26,7 +26,7 @@ def kind_of(rows: tuple[KindDay, ...], name: str) -> KindDay:
     return next(row for row in rows if row.kind == name)
 
 
-def test_plans_come_all_at_one_tick_and_its_limit_cuts_them() -> None:
+def test_all_plans_fall_in_one_tick_whose_limit_cuts_them() -> None:
     plan = kind_of(estimated(limits={"tick.run.jobs": 16}).first, "plan")
     assert (plan.requests.likely, plan.jobs.likely, plan.calls.likely, plan.refused) == (25, 16, 0, 9)
     assert plan.limits == ("tick.run.jobs",)
@@ -104,7 +104,7 @@ def test_a_small_limit_of_the_run_is_seen_before_it_is_spent() -> None:
     assert found.total("tokens").likely <= 100_000
 
 
-def test_repairs_are_calls_that_cost_and_that_no_admission_has_to_find_room_for() -> None:
+def test_repairs_cost_calls_but_need_no_admission() -> None:
     known = {"act": Demand(first=Range.of([2.0]), tokens=Range.of([100.0]), attempts=1.5)}
     settings = Settings(llm="openai", limit_usd=1, limits={"day.kind:act.calls": 30})
     act = kind_of(estimate(settings, kinds(), known, agents=10, days=1).first, "act")

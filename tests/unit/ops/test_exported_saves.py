@@ -177,7 +177,7 @@ def test_an_unreadable_stored_memory_is_reported_and_its_node_counts(
     assert again.repaired == {"kept_memory_unreadable": 1}
 
 
-def test_a_folder_that_holds_anything_is_not_written_to(tmp_path: Path) -> None:
+def test_an_export_refuses_a_folder_that_is_not_empty(tmp_path: Path) -> None:
     client = FakeRedis()
     with (
         TickLoop(

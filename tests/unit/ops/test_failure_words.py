@@ -68,7 +68,7 @@ def test_an_unusable_answer_is_shown_with_the_failed_check() -> None:
         (529, "503 or 529"),
     ],
 )
-def test_a_response_without_words_is_shown_with_a_status_like_its_own(status: int, shown: str) -> None:
+def test_a_response_without_an_explanation_shows_a_similar_status(status: int, shown: str) -> None:
     assert format_class(from_status(status, {}, {}).kind).endswith(f" {shown}")
 
 

@@ -11,13 +11,13 @@ from cogitate.tasks.job import Cost
 from tests.unit.ops.card_case import ENDPOINT, NO_SPENDERS, NOBODY, NOON, STEERING, graded, hour, run, window
 
 
-def test_nothing_is_red_where_nothing_has_happened() -> None:
+def test_an_idle_run_has_no_red_card() -> None:
     fresh = run(hour=hour(), minute=0)
     assert {card.grade for card in cards_of(fresh, NO_SPENDERS, [], NOBODY)} <= {"", "good"}
     assert {card.grade for card in cards_of(run(asks_model=False), NO_SPENDERS, [], NOBODY)} <= {"", "good"}
 
 
-def test_a_run_that_is_well_has_no_red_card() -> None:
+def test_a_healthy_run_has_no_red_card() -> None:
     well = run(
         windows=[window("day:0", spent=1_000, limit=50_000), window(spent=1_000)],
         hour=hour(ends={"applied": 20}, sources={"llm": 19, "heuristic": 1}, reasons={"failed": 1}),

@@ -39,7 +39,7 @@ def test_an_amount_is_that_of_a_tick_or_the_mean_of_its_ticks() -> None:
     assert window_of_points(POINTS, Clock()).startswith("Each point is the mean of 6 ticks (6 game minutes)")
 
 
-def test_latency_and_failed_calls_are_unknown_where_nothing_was_asked_or_answered() -> None:
+def test_latency_and_failed_calls_are_unknown_without_calls() -> None:
     found = charts()
     assert found["latency"].series == {"mean": [None, 2.0], "longest": [None, 5.0]}
     assert found["calls"].series == {"failed": [100, 25]}

@@ -43,7 +43,7 @@ def test_a_setting_or_a_limit_is_read(text: str, change: Change) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "=3", "act_interval", "day.tokens=many", "day.coins=3", "day.tokens=0.5"])
-def test_what_names_no_value_is_refused(text: str) -> None:
+def test_a_change_without_a_value_is_refused(text: str) -> None:
     with pytest.raises(CogitateError, match=r"--set|limit"):
         read_set(text)
 

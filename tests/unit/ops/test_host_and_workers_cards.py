@@ -47,7 +47,7 @@ def test_a_lost_host_comes_with_a_remedy() -> None:
     ]
 
 
-def test_workers_are_not_missing_where_redis_refuses_their_heartbeats() -> None:
+def test_workers_are_not_missing_when_redis_refuses_their_heartbeats() -> None:
     seen = WorkersSeen(alive=[], missing=[MissingWorker(worker="a", seconds=7.5)], kinds=[])
     well = run(open={"act": OpenKind(waiting=4)})
     assert graded(workers_card(well, seen)) == ("0 of 1", "bad")
@@ -83,7 +83,7 @@ def test_a_worker_without_claims_is_unable_and_says_why(ended: bool) -> None:
     assert [line for line in card.lines if "no template" in line and line.startswith("Worker b ")]
 
 
-def test_a_worker_that_no_endpoint_answers_is_red() -> None:
+def test_a_worker_without_an_answering_endpoint_is_red() -> None:
     lost = UnansweredWorker(worker="b", endpoint="default", failures=4, why="connection")
     card = workers_card(run(), WorkersSeen(alive=["a", "b"], missing=[], kinds=[], unanswered=[lost]))
     assert graded(card) == ("2 of 2", "bad")

@@ -99,7 +99,9 @@ def test_a_row_that_cannot_be_used_is_left_out_and_named(row: Any, told: str, tm
 
 
 @pytest.mark.parametrize(("value", "importance", "repaired"), [("NaN", 0, 1), (70, 10, 1), (0, 1, 0), (4.6, 6, 0)])
-def test_importance_has_another_scale_there(value: object, importance: int, repaired: int, tmp_path: Path) -> None:
+def test_importance_is_converted_from_the_scale_of_the_export(
+    value: object, importance: int, repaired: int, tmp_path: Path
+) -> None:
     memories = [TABLES["memories"][0] | {"importance": value}]
     found = read_ai_town(convex_export(tmp_path / "town.zip", TABLES | {"memories": memories}))
     assert (found.memories["agent:nora"][3].importance, found.repaired["importance"]) == (importance, repaired)

@@ -104,7 +104,7 @@ def test_a_line_that_cannot_be_used_is_left_out_and_named(line: Any, told: str, 
     assert told in found.faults[0]
 
 
-def test_a_file_without_anything_usable_is_refused_with_its_first_fault(tmp_path: Path) -> None:
+def test_a_file_without_a_usable_line_is_refused_with_its_first_fault(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no valid memory; the first fault: line 1: not valid JSON"):
         read_jsonl(lines(tmp_path, "nope"))
     with pytest.raises(InputError, match="cannot be read"):
@@ -235,7 +235,7 @@ def test_both_speakers_remember_every_turn_of_a_dialogue(data: object, tmp_path:
     assert not found.left_out
 
 
-def test_one_of_several_conversations_has_to_be_named(tmp_path: Path) -> None:
+def test_a_file_of_several_conversations_requires_a_name(tmp_path: Path) -> None:
     file = dialogue(tmp_path, [{"sample_id": "a", "conversation": TALK}, {"sample_id": "b", "conversation": TALK}])
     with pytest.raises(InputError, match="it holds 2 conversations; name one with --sample: a, b"):
         read_dialogue(file)

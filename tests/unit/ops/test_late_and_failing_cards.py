@@ -18,7 +18,7 @@ from tests.unit.ops.card_case import BAD_MINUTE, ENDPOINT, NIGHT, NO_SPENDERS, N
 @pytest.mark.parametrize(
     ("count", "ended", "grade"), [(0, 0, ""), (0, 50, ""), (2, 2, "warn"), (3, 12, "bad"), (3, 50, "warn"), (1, 50, "")]
 )
-def test_late_and_failed_jobs_are_red_where_they_are_many(count: int, ended: int, grade: str) -> None:
+def test_many_late_or_failed_jobs_are_red(count: int, ended: int, grade: str) -> None:
     late = late_card(run(hour=hour(ends={"applied": ended}, reasons={"late": count})))
     assert (late.value, late.grade) == (f"{count} of {ended}", grade)
     failing = failing_card(run(hour=hour(ends={"applied": ended}, reasons={"dead": count}, failures={"auth": count})))

@@ -66,7 +66,7 @@ def test_only_the_raised_quantity_grows_with_the_load() -> None:
 @pytest.mark.parametrize(
     ("over", "message"), [({"raised": ("speed",)}, "one of agents, cadence"), ({"most": 41.0}, "at most --up-to 40")]
 )
-def test_a_search_that_cannot_be_is_refused(over: dict[str, Any], message: str) -> None:
+def test_an_invalid_search_is_refused(over: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         plan(**over)
 

@@ -39,7 +39,7 @@ def test_a_model_is_down_or_limited(
     assert graded(card) == expected
 
 
-def test_a_model_of_which_every_call_fails_is_down_although_its_breaker_is_closed() -> None:
+def test_a_model_whose_calls_all_fail_is_down_even_with_a_closed_breaker() -> None:
     failing = run(hour=hour(reasons={"failed": 5, "late": 1}, failures={"timeout": 5, "late": 1}))
     assert graded(model_card(failing, [ENDPOINT])) == ("down", "bad")
     late = run(hour=hour(reasons={"late": 5}, failures={"late": 5}))

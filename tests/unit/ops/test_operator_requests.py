@@ -33,7 +33,7 @@ def test_a_limit_of_money_is_given_in_dollars(name: str, value: float | None, re
 
 
 @pytest.mark.parametrize(("name", "value"), [("run.usd", 1e10), ("run.usd", float("nan")), ("day.tokens", 1e16)])
-def test_a_limit_is_one_that_the_ledger_can_hold(name: str, value: float) -> None:
+def test_a_limit_beyond_the_ledger_is_refused(name: str, value: float) -> None:
     with pytest.raises(ConfigurationError, match="is not between 0 and"):
         limit_request(name, value)
 

@@ -30,7 +30,7 @@ def test_the_limit_of_the_real_day_stands_above_all_runs(capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["real_day"]["spent"]["tokens"] == 600
 
 
-def test_without_a_limit_none_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_that_is_not_set_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     show_runs(FakeRedis(), Settings(), as_json=True)
     assert "real_day" not in json.loads(capsys.readouterr().out)
 

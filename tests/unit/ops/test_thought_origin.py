@@ -65,7 +65,7 @@ def job(**facts: Any) -> JobRecord:
         ),
     ],
 )
-def test_a_thoughts_origin_is_told_with_the_reason_why_no_model_wrote_it(facts: dict[str, Any], words: str) -> None:
+def test_a_thought_names_its_origin_and_the_reason(facts: dict[str, Any], words: str) -> None:
     written = Written(job(**facts))
     assert origin_of(written, MODELS) == words
     assert is_by_model(written) == words.startswith("by the model")
@@ -83,7 +83,7 @@ def test_a_late_answer_is_the_models_though_a_heuristics_result_took_effect_in_t
     assert lateness_of(Written(one)) == ""
 
 
-def test_attempts_in_vain_are_part_of_what_a_thought_cost() -> None:
+def test_failed_attempts_count_in_the_cost_of_a_thought() -> None:
     one = job(source="llm", model="default", usage=Cost(calls=1, tokens=40), retried=Cost(calls=2, tokens=70))
     assert cost_of(Written(one)) == "1 call, 40 tokens; and 2 calls, 70 tokens for failed attempts"
     assert cost_of(Written(job(source="heuristic"))) == "nothing"

@@ -86,7 +86,7 @@ def test_a_run_with_a_model_is_limited_by_the_experiment_alone_unless_it_has_a_l
         ({"hosts": "many"}, "hosts"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(given: dict[str, Any], said: str) -> None:
+def test_an_invalid_plan_is_refused(given: dict[str, Any], said: str) -> None:
     meant = {name: value for name, value in (TOWN | given).items() if value is not None}
     with pytest.raises(ConfigurationError) as refused:
         read_experiment(meant)
@@ -103,7 +103,7 @@ def test_a_file_is_named_with_its_fault(tmp_path: Path) -> None:
         read_experiment(file)
 
 
-def test_only_what_makes_other_runs_belongs_to_the_identity() -> None:
+def test_the_identity_contains_only_settings_that_change_runs() -> None:
     usual = planned(limit_tokens=5)
     assert planned(limit_tokens=6, replicates=9, hosts=1, measures=["a:b"]).identity() == usual.identity()
     assert planned(seed=1).identity() != usual.identity()

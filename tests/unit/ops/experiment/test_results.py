@@ -104,6 +104,6 @@ def test_progress_tells_what_is_left_in_time_and_in_the_unit_of_the_limit() -> N
         (["os:getcwd", "posix:getcwd"], "must have different names"),
     ],
 )
-def test_measures_that_are_not_there_are_refused(measures: list[str], said: str) -> None:
+def test_unknown_measures_are_refused(measures: list[str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
         read_measures(read_experiment({"town": 3, "measures": measures}))

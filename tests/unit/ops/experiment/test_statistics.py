@@ -74,7 +74,7 @@ def test_no_number_is_named_where_none_would_help_or_these_are_enough(pairs: lis
     assert pairs_needed(pairs) is None
 
 
-def test_what_is_nought_everywhere_counts_as_no_interval() -> None:
+def test_a_measure_that_is_zero_everywhere_has_no_interval() -> None:
     comparisons = compare(rows(base=[0.0] * 6, rain=[0.0] * 6, snow=[0.0] * 6))
     assert all(one.empty for one in comparisons)
     assert sentences(comparisons) == []
