@@ -29,8 +29,8 @@ AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK}) - {"forbidden"}
 #: What to check if workers may be configured unlike the host.
 _ON_WORKERS = {
     "connection": "COGITATE_BASE_URL on the workers, or their COGITATE_ENDPOINTS, and whether the server runs",
-    "unknown_endpoint": "set COGITATE_LLM, COGITATE_BASE_URL, COGITATE_MODEL (or COGITATE_ENDPOINTS) and the key on "
-    "the workers as on the host, and restart them",
+    "unknown_endpoint": "whether the workers have the host's COGITATE_LLM, COGITATE_BASE_URL, COGITATE_MODEL (or "
+    "COGITATE_ENDPOINTS) and key; restart them after a change",
 }
 _CHECKS = WHAT_TO_CHECK | _ON_WORKERS
 
@@ -79,7 +79,7 @@ class EndpointWatch:
             elif why == "unknown_endpoint":
                 endpoint = self._endpoints.get(note.model, "")
                 if self._is_new(endpoint, why):
-                    known = {"endpoint": endpoint, "why": why, "tick": tick, "then": _CHECKS[why]}
+                    known = {"endpoint": endpoint, "why": why, "tick": tick, "then": f"check {_CHECKS[why]}"}
                     log.warning("endpoint.not_on_worker", run=self._run, **known)
             elif opened_by or why in AT_ONCE or why == "breaker_open":
                 endpoint = self._endpoints.get(note.model, "")
@@ -207,7 +207,7 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
                 classes[shortfall.failure] += shortfall.jobs
             line += f"; faults: {', '.join(f'{_named(name)} {count:,}' for name, count in sorted(classes.items()))}"
         check = _CHECKS.get(cause.why)
-        yield line + (f". Look: {check}" if check else "")
+        yield line + (f". Check: {check}" if check else "")
 
 
 def _cause(shortfall: ShortfallLine) -> _Cause:
@@ -224,7 +224,7 @@ def _subject(cause: _Cause, servers: Mapping[str, str]) -> str:
         return _NOT_CALLED[cause.why] + ":"
     if not cause.why:
         return f"Model {cause.model} {_NO_USE}:"
-    at = f" (as the host is configured: {servers[cause.endpoint]})" if cause.endpoint in servers else ""
+    at = f" ({servers[cause.endpoint]} in the host's settings)" if cause.endpoint in servers else ""
     model = f" {cause.model}" if cause.model else ""
     return f"Endpoint {cause.endpoint}{at} {_ENDPOINT[cause.why]}{model}:"
 

@@ -176,7 +176,7 @@ def test_the_shortfall_is_reported_at_the_end_meanwhile_and_in_status(tmp_path: 
     assert ended.returncode == 0, ended.stderr
     server = nobody.replace("user:pass@", "")
     unreached = "could not be reached, or broke off its answers: "
-    assert f"Endpoint default (as the host is configured: {server}) {unreached}" in ended.stdout
+    assert f"Endpoint default ({server} in the host's settings) {unreached}" in ended.stdout
     assert ended.stderr.count("endpoint.unreachable") == 1
     assert "models.unanswered" not in ended.stderr, "the summary says it"
     assert f"Endpoint default {unreached}" in typed("status", "town", data_dir=folder, **model).stdout
