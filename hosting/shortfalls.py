@@ -26,6 +26,14 @@ from cogitate.workers.llm.requests.address import servers_of
 #: an endpoint or model that the gate sets aside covers.
 AT_ONCE = frozenset({"connection", *WHAT_TO_CHECK}) - {"forbidden"}
 
+#: What to check if workers may be configured unlike the host.
+_ON_WORKERS = {
+    "connection": "COGITATE_BASE_URL on the workers, or their COGITATE_ENDPOINTS, and whether the server runs",
+    "unknown_endpoint": "whether the workers have the host's COGITATE_LLM, COGITATE_BASE_URL, COGITATE_MODEL (or "
+    "COGITATE_ENDPOINTS) and key; restart them after a change",
+}
+_CHECKS = WHAT_TO_CHECK | _ON_WORKERS
+
 log = structlog.get_logger()
 
 
@@ -34,16 +42,23 @@ class EndpointWatch:
 
     Args:
         endpoints: model -> its endpoint.
+        servers: endpoint -> its address in the host's settings, if known.
         warned: pairs of endpoint and cause already logged; the watch adds its own.
         clock: returns the run's clock, for the times in warnings.
     """
 
     def __init__(
-        self, run: str, endpoints: Mapping[str, str], warned: set[tuple[str, str]], clock: Callable[[], Clock]
+        self,
+        run: str,
+        endpoints: Mapping[str, str],
+        servers: Mapping[str, str],
+        warned: set[tuple[str, str]],
+        clock: Callable[[], Clock],
     ) -> None:
         self._run = run
         self._clock = clock
         self._endpoints = endpoints
+        self._servers = servers
         self._warned = warned
         self._shortfalls: Shortfalls = {}
         self._since = 0  # the first examined tick
@@ -61,24 +76,37 @@ class EndpointWatch:
             if why == "real_day_spent":
                 then = "today's limit has no room for this call; smaller ones may still pass until 00:00 UTC"
                 self._warn_once("real_day.spent", "", why, tick, then)
+            elif why == "unknown_endpoint":
+                endpoint = self._endpoints.get(note.model, "")
+                if self._is_new(endpoint, why):
+                    known = {"endpoint": endpoint, "why": why, "tick": tick, "then": f"check {_CHECKS[why]}"}
+                    log.warning("endpoint.not_on_worker", run=self._run, **known)
             elif opened_by or why in AT_ONCE or why == "breaker_open":
                 endpoint = self._endpoints.get(note.model, "")
                 then = "jobs go to their heuristic until it answers"
-                self._warn_once("endpoint.unreachable", endpoint, why, tick, WHAT_TO_CHECK.get(why, then))
+                check = f"{then}; check {_CHECKS[why]}" if why in _ON_WORKERS else WHAT_TO_CHECK.get(why, then)
+                self._warn_once("endpoint.unreachable", endpoint, why, tick, check)
 
-    def tell_shortfalls(self, servers: Mapping[str, str]) -> None:
+    def tell_shortfalls(self) -> None:
         """Warn of each endpoint that left jobs without an answer, with the ticks and the number of jobs by kind."""
         if not self._shortfalls:
             return
         with self._clock().in_force():
-            for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), servers):
+            for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), self._servers):
                 log.warning("models.unanswered", run=self._run, tick=self._tick, said=line, since=self._since)
 
-    def _warn_once(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
-        if (endpoint, why) in self._warned:
-            return
+    def _is_new(self, endpoint: str, why: str) -> bool:
+        new = (endpoint, why) not in self._warned
         self._warned.add((endpoint, why))
-        log.warning(event, run=self._run, **({"endpoint": endpoint} if endpoint else {}), why=why, tick=tick, then=then)
+        return new
+
+    def _warn_once(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
+        if not self._is_new(endpoint, why):
+            return
+        named = {"endpoint": endpoint} if endpoint else {}
+        if endpoint in self._servers:
+            named["host_address"] = self._servers[endpoint]
+        log.warning(event, run=self._run, **named, why=why, tick=tick, then=then)
 
 
 def watch_endpoints(
@@ -90,8 +118,10 @@ def watch_endpoints(
     resources: ExitStack,
 ) -> EndpointWatch:
     """Return a watch on the settings' endpoints; if `log_warnings`, it logs the shortfalls when `resources` closes."""
-    watch = EndpointWatch(run, {model.name: model.endpoint for model in settings.asked_models()}, warned, clock)
-    resources.callback(lambda: watch.tell_shortfalls(servers_of(settings)) if log_warnings else None)
+    endpoints = {model.name: model.endpoint for model in settings.asked_models()}
+    watch = EndpointWatch(run, endpoints, servers_of(settings), warned, clock)
+    if log_warnings:
+        resources.callback(watch.tell_shortfalls)
     return watch
 
 
@@ -153,7 +183,7 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
     """Yield a sentence for each cause, with its first and last tick and the jobs that used their heuristic.
 
     Args:
-        servers: endpoint -> its address, if known.
+        servers: endpoint -> its address in the host's settings, if known; a worker may have called another.
     """
     causes: dict[_Cause, list[ShortfallLine]] = {}
     for shortfall in shortfalls:
@@ -176,8 +206,8 @@ def shortfall_lines(shortfalls: Iterable[ShortfallLine], servers: Mapping[str, s
             for shortfall in group:
                 classes[shortfall.failure] += shortfall.jobs
             line += f"; faults: {', '.join(f'{_named(name)} {count:,}' for name, count in sorted(classes.items()))}"
-        check = WHAT_TO_CHECK.get(cause.why)
-        yield line + (f". Look: {check}" if check else "")
+        check = _CHECKS.get(cause.why)
+        yield line + (f". Check: {check}" if check else "")
 
 
 def _cause(shortfall: ShortfallLine) -> _Cause:
@@ -194,7 +224,7 @@ def _subject(cause: _Cause, servers: Mapping[str, str]) -> str:
         return _NOT_CALLED[cause.why] + ":"
     if not cause.why:
         return f"Model {cause.model} {_NO_USE}:"
-    at = f" ({servers[cause.endpoint]})" if cause.endpoint in servers else ""
+    at = f" ({servers[cause.endpoint]} in the host's settings)" if cause.endpoint in servers else ""
     model = f" {cause.model}" if cause.model else ""
     return f"Endpoint {cause.endpoint}{at} {_ENDPOINT[cause.why]}{model}:"
 

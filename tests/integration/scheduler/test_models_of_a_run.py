@@ -148,6 +148,9 @@ def test_a_worker_without_the_endpoint_spends_nothing_and_warns(
     assert (note.source, note.failure, note.usage.usd_micros) == ("heuristic", "unknown_endpoint", 0)
     (error,) = [entry for entry in logs if entry["event"] == "job.unknown_endpoint"]
     assert (error["log_level"], error["endpoint"], error["known"]) == ("error", "far", ["default", "near"])
+    (warning,) = [entry for entry in logs if entry["event"] == "endpoint.not_on_worker"]
+    assert (warning["log_level"], warning["endpoint"]) == ("warning", "far")
+    assert all(name in warning["then"] for name in ("COGITATE_LLM", "COGITATE_BASE_URL", "COGITATE_MODEL"))
 
 
 def test_a_worker_without_the_key_spends_nothing_and_warns_once(
@@ -179,6 +182,7 @@ def test_a_worker_without_the_key_spends_nothing_and_warns_once(
     (error,) = [entry for entry in logs if entry["event"] == "job.unknown_endpoint"]
     assert (error["log_level"], error["endpoint"]) == ("error", "far")
     assert "FAR_KEY" in error["why"]
+    assert [entry["event"] for entry in logs].count("endpoint.not_on_worker") == 1, "two jobs, one warning"
 
 
 @pytest.mark.parametrize("step", ["get_ready", "ask"])

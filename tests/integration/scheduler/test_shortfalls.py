@@ -85,6 +85,8 @@ def test_an_unreachable_endpoint_is_named_with_its_cost(client: Redis, tmp_path:
     assert [(entry["endpoint"], entry["why"], entry["tick"]) for entry in warned] == [
         ("home", "connection", connection.first)
     ], "once"
+    assert warned[0]["host_address"] == nobody.replace("user:pass@", "")
+    assert "COGITATE_BASE_URL on the workers" in warned[0]["then"]
     record = next(one for one in JobHistory(client, "town").newest(0) if one.failure == "breaker_open")
     assert record.because == "connection"
 
@@ -174,7 +176,7 @@ def test_the_shortfall_is_reported_at_the_end_meanwhile_and_in_status(tmp_path: 
     assert ended.returncode == 0, ended.stderr
     server = nobody.replace("user:pass@", "")
     unreached = "could not be reached, or broke off its answers: "
-    assert f"Endpoint default ({server}) {unreached}" in ended.stdout
+    assert f"Endpoint default ({server} in the host's settings) {unreached}" in ended.stdout
     assert ended.stderr.count("endpoint.unreachable") == 1
     assert "models.unanswered" not in ended.stderr, "the summary says it"
     assert f"Endpoint default {unreached}" in typed("status", "town", data_dir=folder, **model).stdout
