@@ -67,7 +67,7 @@ class Attempts:
     """Makes attempts for one worker process, from any number of threads.
 
     Args:
-        vectors: of the memories among which jobs choose; None: they choose by words.
+        vectors: the vectors by which jobs choose memories; None: they choose by words.
     """
 
     def __init__(self, client: Redis, settings: Settings, calls: Calls, vectors: Vectors | None = None) -> None:
@@ -79,7 +79,7 @@ class Attempts:
         self._refused: set[str] = set()  # kinds whose refused effects are logged already
 
     def make(self, claim: Claim, deadline: float, adjustment: Adjustment) -> AttemptOutcome:
-        """Make one attempt, and return what to settle: choose the models that may answer, or use the heuristic.
+        """Make one attempt, by a model or by the heuristic, and return the outcome to settle.
 
         Args:
             deadline: the instant of `time.monotonic()` by which calls end.

@@ -57,7 +57,7 @@ class CachedQuestion(NamedTuple):
         sent = [as_json(self.endpoint), as_json(self.model), json.dumps(self.seed)]
         sent += [as_json(self.system), as_json(self.user)]
         sent += [_schema_as_json(self.answer, self.enforced), str(self.output_cap)]
-        if self.parameters:  # keys without parameters stay as they were in earlier versions
+        if self.parameters:  # without parameters, digests equal those of earlier versions
             sent.append(json.dumps(self.parameters))
         return hashed(f"[{', '.join(sent)}]".encode(), 16).hexdigest()
 
@@ -66,11 +66,11 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def inputs_digest(case: Case, question: CachedQuestion) -> str:
-    """Return the hash of all that a job's outcome depends on: what it may read, and what is sent to its model.
+    """Hash everything that a job's outcome depends on: what it may read, and what is sent to its model.
 
-    It is equal in every process and in every run. A fork takes over the outcome that a job had in its source if the
-    hashes agree. Amounts that admission reserves, and corrections of estimates, drift with every answer of a run: they
-    count only as far as they change the prompt.
+    The hash is the same in every process and every run. A fork reuses a job's outcome from its source if the hashes are
+    equal. Reservations and corrections of estimates drift with every answer of a run, so they count only if they change
+    the prompt.
     """
     job = msgspec.structs.replace(
         case.job,
@@ -88,7 +88,7 @@ def inputs_digest(case: Case, question: CachedQuestion) -> str:
     return hashed(read, 12).hexdigest()
 
 
-@lru_cache(maxsize=512)  # as of the schemas
+@lru_cache(maxsize=512)  # the size of the cache of schemas
 def _schema_as_json(answer: type[BaseModel], enforced: tuple[Constraint, ...]) -> str:
     return json.dumps(narrowed_schema(answer, enforced))
 
@@ -102,7 +102,7 @@ class BatchAnswer(NamedTuple):
     digest: str  # of the question
     size: int  # bytes of the request
     body: bytes  # the completion
-    held: Held  # of the real day
+    held: Held  # the reservation in the real day
 
 
 class Call(NamedTuple):
@@ -114,7 +114,7 @@ class Call(NamedTuple):
     output_cap: int  # the most tokens that the answer may have, reasoning included
     deadline: float  # instant of `time.monotonic()`
     question: CachedQuestion  # everything that is sent to the model, except the service tier
-    service_tier: str = ""  # to ask in; "": as the model's parameters say
+    service_tier: str = ""  # the tier to ask in; "": the one that the model's parameters name
 
     @classmethod
     def of(cls, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> Self:
@@ -134,18 +134,18 @@ class Layer(Protocol):
     """A step between an attempt and its model. Thread-safe."""
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Return the answer, or why there is none; `following` asks the layers behind this one."""
+        """Return the answer, or why there is none; `following` asks through the layers behind this one."""
 
 
 def through(layers: Sequence[Layer], ask: Ask) -> Ask:
-    """Return what asks through these layers, the first one first, and then with `ask`."""
+    """Return a function that passes a call through these layers in order, and then to `ask`."""
     for layer in reversed(layers):
         ask = _before(layer, ask)
     return ask
 
 
 def _before(layer: Layer, following: Ask) -> Ask:
-    def ask(call: Call) -> ModelAnswer | Refused:  # unlike a `partial`, it takes no room on the C stack of each thread
+    def ask(call: Call) -> ModelAnswer | Refused:  # unlike a `partial`, it uses no C stack in each thread
         return layer.ask(call, following)
 
     return ask

@@ -1,7 +1,6 @@
-"""Calls to models: `Calls` lists, in order, the layers between an attempt and its model, and enters those of a call.
+"""Calls to models: `Calls` lists the layers between an attempt and its model in order, and picks those of each call.
 
-Each layer passes a call on, answers in its place, or refuses it. All have one shape:
-`cogitate.workers.jobs.call.Layer`.
+Each layer passes a call on, answers it itself, or refuses it. All implement `cogitate.workers.jobs.call.Layer`.
 """
 
 from __future__ import annotations
@@ -40,17 +39,17 @@ from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import ModelAnswer
 
 ASKING_FAILED = "asking_failed"
-LOOK_EVERY = 0.25  # seconds between two looks for room in an experiment's limit
+LOOK_EVERY = 0.25  # seconds between two checks for room in an experiment's limit
 PROBE_WITHIN = 5.0  # seconds within which a recovered endpoint answers a probe
 
-#: Failures of a call by its own deadline; another call has another one.
+#: Failures that a call's own deadline causes; other calls have other deadlines.
 _OWN_DEADLINE = ("timeout", "no_time")
 
 log = structlog.get_logger()
 
 
 class Options(NamedTuple):
-    """What a call's run and model ask for: it decides which layers the call passes."""
+    """The settings of a call's run and model that decide which layers the call passes."""
 
     source_recorded: bool
     response_cache: bool
@@ -65,7 +64,7 @@ class Calls:
     Args:
         models: the clients that make the calls; the caller closes them.
         stopping: an event that is set when the process is about to end, and ends every wait.
-        batching: where requests wait for batches, and what is called with their run; None: calls are made singly.
+        batching: the store of batches, and a function that wakes the desk of a run; None: ask singly.
     """
 
     def __init__(
@@ -86,21 +85,21 @@ class Calls:
         self._sharing, self._preparing = Sharing(), Preparing(models)
         self._parking = Parking(batching[0], models, day, settings, batching[1]) if batching is not None else None
         self._day_limit = RealDayLimit(day, stopping, waits=waits) if day.limits else None
-        # The only job of a process has no others to wait for.
+        # The only job of a process has no other call to wait for.
         self._packing = Packing(self.context_of, host_waits=host_waits) if settings.concurrency > 1 else None
         self._tiers = ServiceTiers(settings)
         self._gating = Gating(self.gate, host_waits=host_waits)
         self._spans = call_spans(settings)
-        self._ways: dict[Options, Ask] = {}  # from the first layer to the model
+        self._chains: dict[Options, Ask] = {}  # from the first layer to the model
 
     def ask(self, call: Call) -> ModelAnswer | Refused:
-        """Ask once, or return why a call is not possible now; a refused call spends nothing."""
+        """Ask once, or return why the call cannot be made now; a refused call spends nothing."""
         claim, model = call.claim, call.model
         options = Options(claim.source_recorded, claim.response_cache, model.batch, model.pack, model.service_tier)
-        way = self._ways.get(options)
-        if way is None:
-            way = self._ways[options] = through([*self._layers(options)], self._ask_model)
-        return way(call)
+        chain = self._chains.get(options)
+        if chain is None:
+            chain = self._chains[options] = through([*self._layers(options)], self._ask_model)
+        return chain(call)
 
     def _layers(self, options: Options) -> Iterator[Layer]:
         """Yield the layers of calls with these options, in the order in which the calls pass them."""
@@ -123,14 +122,14 @@ class Calls:
             yield self._spans
 
     def read(self, call: Call, answer: BatchAnswer) -> ModelAnswer | Refused:
-        """Return the answer to this question that has come in a batch."""
+        """Read the answer to this call that came in a batch."""
         assert self._parking is not None
         self._models.of(call.model.endpoint).get_ready(call.prompt, model=call.model)
         read = partial(self._parking.read, answer=answer)
-        found = read(call) if self._spans is None else self._spans.read(call, read)
+        reply = read(call) if self._spans is None else self._spans.read(call, read)
         if call.claim.response_cache:
-            self._cache.keep(call.claim.job, call.question, found)
-        return found
+            self._cache.keep(call.claim.job, call.question, reply)
+        return reply
 
     def _ask_model(self, call: Call) -> ModelAnswer | Refused:
         client = self._models.of(call.model.endpoint)
@@ -143,7 +142,7 @@ class Calls:
         )
 
     def context_of(self, model: Model) -> int:
-        """Return the learned limit of prompt and answer together, in tokens; 0 if none is known."""
+        """Return the context length learned for a model, prompt and answer together, in tokens; 0 if unknown."""
         try:
             return self._models.of(model.endpoint).context_of(model.model)
         except (ConfigurationError, KeyError):  # `Preparing` reports it
@@ -165,10 +164,10 @@ class Calls:
 
 
 class Sharing:
-    """Lets a thread wait for the answer if another thread of this process is already asking the same question.
+    """The layer that shares an answer between threads of this process that ask the same question at once.
 
-    Only jobs of one run share: two runs that ask the same are two samples of the model. A kind may declare questions of
-    different owners to be the same (`cogitate.tasks.kind.Kind.alike`).
+    Only jobs of one run share: the answers in two runs are two samples of the model. A kind may declare questions of
+    different owners equal (`cogitate.tasks.kind.Kind.alike`).
     """
 
     def __init__(self) -> None:
@@ -188,11 +187,11 @@ class Sharing:
                     asked = self._in_flight[question] = Future()
                     break
             try:
-                found = shared.result(max(0.0, call.deadline - time.monotonic()))
+                result = shared.result(max(0.0, call.deadline - time.monotonic()))
             except TimeoutError:
                 return following(call)  # which reports that the deadline has passed
-            if isinstance(found, ModelAnswer) and (found.failure is None or found.failure.kind not in _OWN_DEADLINE):
-                return replace(found, saved=True)
+            if isinstance(result, ModelAnswer) and (result.failure is None or result.failure.kind not in _OWN_DEADLINE):
+                return replace(result, saved=True)
         answer: ModelAnswer | Refused | None = None  # if the call raises
         try:
             answer = following(call)
@@ -204,7 +203,7 @@ class Sharing:
 
 
 def _shared_question(call: Call) -> Hashable:
-    """Return what calls have in common that share an answer. With `response_cache` they are always identical."""
+    """Return the key of calls that share an answer. On a retry or with `response_cache`, only identical calls share."""
     job = call.claim.job
     if call.claim.number > 1 or call.claim.response_cache:
         return call.question
@@ -217,7 +216,7 @@ def _shared_question(call: Call) -> Hashable:
 
 
 class Preparing:
-    """Prepares an endpoint's client before any limit counts the call: the first preparation takes a while."""
+    """The layer that prepares an endpoint's client before any limit counts the call: the first preparation is slow."""
 
     def __init__(self, models: ModelClients) -> None:
         self._models = models
@@ -245,11 +244,11 @@ class Preparing:
 
 
 class RealDayLimit:
-    """The limits of the real day or of an experiment: `real_day_tokens` and `real_day_usd`.
+    """The layer of the limits of the real day or of an experiment: `real_day_tokens` and `real_day_usd`.
 
     Args:
         stopping: an event that is set when the process is about to end, and ends every wait.
-        waits: whether a call waits for room. The experiment is stopped at its limit, before an answer is due.
+        waits: whether a call waits for room. The experiment stops at its limit, before an answer is due.
     """
 
     def __init__(self, day: RealDay, stopping: threading.Event, *, waits: bool = False) -> None:
@@ -258,7 +257,7 @@ class RealDayLimit:
         self._waits = waits
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Ask within what is left of the day; a call that raises keeps its whole reservation."""
+        """Ask within the rest of the limits; if the call raises, its whole reservation stays counted."""
         job = call.claim.job
         held = self._day.reserve(job.reserved, priced=call.model.priced)
         while held == "experiment_spent" and self._waits:
@@ -273,10 +272,11 @@ class RealDayLimit:
 
 
 class Gating:
-    """The gate in front of an endpoint that all workers share: its rates, concurrency and circuit breaker.
+    """The layer of the gate that all workers share in front of an endpoint: its rates, concurrency and circuit breaker.
 
     Args:
-        host_waits: whether hosts wait for due jobs at their boundary; then jobs may wait for an endpoint that is down.
+        host_waits: whether hosts wait at a tick boundary for due jobs; if so, jobs may wait for an endpoint that is
+            down.
     """
 
     def __init__(self, gate: Gate, *, host_waits: bool = False) -> None:
@@ -284,12 +284,12 @@ class Gating:
         self._host_waits = host_waits
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Ask once the gate admits the call, and report how it ended."""
+        """Ask once the gate admits the call, and report the outcome to the gate."""
         model, others, tokens = call.model, call.claim.others, call.claim.job.reserved.tokens
         may_wait: MayWait = "endpoint" if others else "model"
-        if not self._host_waits or any(one.endpoint != model.endpoint for one in others):  # which may answer instead
+        if not self._host_waits or any(one.endpoint != model.endpoint for one in others):  # it may answer instead
             may_wait = "nothing"
-        tier: object = call.service_tier or None  # each has limits that the others do not share
+        tier: object = call.service_tier or None  # each tier has its own limits
         if tier is None and model.parameters:
             tier = typed_json.decode(model.parameters, dict[str, object]).get("service_tier")
         entered = self._gate.enter(
@@ -303,14 +303,14 @@ class Gating:
         )
         if isinstance(entered, Refused):
             return entered
-        found: ModelAnswer | Refused | None = None
+        result: ModelAnswer | Refused | None = None
         try:
-            found = following(call)
-            if call.service_tier and isinstance(found, ModelAnswer):
-                found = marked(found)
-            return found
+            result = following(call)
+            if call.service_tier and isinstance(result, ModelAnswer):
+                result = marked(result)
+            return result
         finally:
-            answer = found if isinstance(found, ModelAnswer) else None
+            answer = result if isinstance(result, ModelAnswer) else None
             self._gate.leave(entered, answer, prompt=_digest(call.prompt) if answer is None or answer.failure else "")
 
 

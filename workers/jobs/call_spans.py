@@ -1,4 +1,4 @@
-"""Telemetry of calls: the layer next to a model, which keeps a span of each call, and the same for vectors."""
+"""Telemetry of calls: the layer next to a model, which records a span for each call, and the same for vectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found", bound=ModelAnswer | Refused)
 
 PORTS = {"http": 80, "https": 443}
-#: Parameters of a request that the conventions name, by their names there.
+#: Request parameters, and their names in OpenTelemetry's semantic conventions.
 PARAMETERS = {
     "temperature": "gen_ai.request.temperature",
     "top_p": "gen_ai.request.top_p",
@@ -36,14 +36,14 @@ PARAMETERS = {
 
 
 class CallSpans:
-    """Keeps a span of each call to a model, under the attempt of the thread that makes it, and counts it."""
+    """Records a span for each call to a model, under the attempt of the calling thread, and counts the call."""
 
     def __init__(self, telemetry: Telemetry, endpoints: Mapping[str, Endpoint]) -> None:
         self._telemetry = telemetry
         self._endpoints = endpoints
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Make the call, within a span."""
+        """Make the call within a span."""
         return self._within(call, following)
 
     def read(self, call: Call, following: Callable[[Call], ModelAnswer]) -> ModelAnswer:
@@ -69,16 +69,16 @@ class CallSpans:
             attributes["gen_ai.system_instructions"] = json.dumps([_text(call.prompt.system)])
             attributes["gen_ai.input.messages"] = json.dumps([{"role": "user", "parts": [_text(call.prompt.user)]}])
         with self._span("chat", model.model, model.endpoint, attributes, timed=timed) as outcome:
-            found = following(call)
-            if isinstance(found, Refused):
-                outcome.error = found.why
+            reply = following(call)
+            if isinstance(reply, Refused):
+                outcome.error = reply.why
             else:
-                self._note(outcome, found)
-        return found
+                self._note(outcome, reply)
+        return reply
 
     @contextmanager
     def embeddings(self, model: EmbeddingModel) -> Iterator[CallOutcome]:
-        """Keep a span of a request for vectors open for a block, which sets the outcome."""
+        """Open a span for a request for vectors; the block sets its outcome."""
         with self._span("embeddings", model.model, model.endpoint, {}) as outcome:
             yield outcome
 
@@ -94,7 +94,7 @@ class CallSpans:
     ) -> Iterator[CallOutcome]:
         of_metrics = {
             "gen_ai.operation.name": operation,
-            "gen_ai.provider.name": "openai",  # whose API every endpoint speaks; the server's address tells which it is
+            "gen_ai.provider.name": "openai",  # every endpoint speaks its API; the server's address tells them apart
             "gen_ai.request.model": model,
             **_server(self._endpoints.get(endpoint)),
         }
@@ -112,8 +112,8 @@ class CallSpans:
         }
         outcome.attributes.update({name: value for name, value in used.items() if value})
         if self._telemetry.with_content and answer.text:
-            said = {"role": "assistant", "parts": [_text(answer.text)], "finish_reason": "stop"}
-            outcome.attributes["gen_ai.output.messages"] = json.dumps([said])
+            message = {"role": "assistant", "parts": [_text(answer.text)], "finish_reason": "stop"}
+            outcome.attributes["gen_ai.output.messages"] = json.dumps([message])
 
 
 def call_spans(settings: Settings) -> CallSpans | None:

@@ -1,7 +1,7 @@
-"""Choose and fit: the models that may answer a job, in the order in which they are asked, and the prompt for each.
+"""Candidates: the models that may answer a job, in the order in which a worker asks them, and the prompt for each.
 
-The first is the job's own. When its endpoint fails or may not be called, the next model of the run's ladder at another
-endpoint is asked, if its maximum cost fits the job's reservation.
+The first is the job's own. If its endpoint fails or may not be called, the worker asks the next model of the run's
+ladder at another endpoint whose maximum cost fits the job's reservation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REFUSED_THERE = frozenset({"breaker_open", "rate_limited_here", "no_slot"})
 #: Refusals that may concern one model only, so that another one of the same endpoint may answer.
 _OF_MODELS = {kind for kind in NOT_OF_PROMPTS - {"proxy"} if CLASSES[kind].again == "never"}
 
-#: The answer that replaces another, and the field that it omits.
+#: For each class of answers with reasons, the class without them and the field that it omits.
 _WITHOUT: Mapping[type[BaseModel], tuple[type[BaseModel], str]] = MappingProxyType(
     {
         ActionAnswer: (UnexplainedAction, "reason"),
@@ -67,7 +67,7 @@ class Candidate(NamedTuple):
     model: Model
     prompt_cap: int
     output_cap: int
-    correction: Correction  # of the estimates of its tokens
+    correction: Correction  # of token estimates
 
 
 class Attempt(NamedTuple):
@@ -83,11 +83,11 @@ class Attempt(NamedTuple):
 
 def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Sequence[Candidate]:
     """Return the models that may answer a job, its own first; empty if this worker does not know its endpoint."""
-    job, found = claim.job, []
+    job, candidates = claim.job, []
     if claim.model is None or claim.model.endpoint not in endpoints:
         return ()
     learned = Correction(job.correction, job.correction_others)
-    found.append(Candidate(claim.model, job.prompt_cap, job.output_cap, learned))
+    candidates.append(Candidate(claim.model, job.prompt_cap, job.output_cap, learned))
     for model in claim.others:
         output_cap = kind.output_cap + model.headroom_of(kind.name)
         prompt_cap = min(job.prompt_cap, model.context - output_cap) if model.context else job.prompt_cap
@@ -99,8 +99,8 @@ def candidates_of(kind: Kind, claim: Claim, endpoints: Collection[str]) -> Seque
             and most.usd_micros <= reserved.usd_micros
         ):
             # A correction learned for the job's own model must not lower the estimates for this one.
-            found.append(Candidate(model, prompt_cap, output_cap, learned.raised))
-    return found
+            candidates.append(Candidate(model, prompt_cap, output_cap, learned.raised))
+    return candidates
 
 
 def within_context(candidate: Candidate, context: int) -> Candidate:

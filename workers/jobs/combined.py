@@ -97,7 +97,7 @@ class CombinedRedis(Redis):
 
         def attempt() -> None:
             if not line.is_connected:
-                line.connect()  # by way of Sentinels only this asks for the primary
+                line.connect()  # with Sentinel, only this asks for the primary
             line.send_packed_command([packed])
             for command in commands:
                 try:

@@ -1,10 +1,10 @@
-"""Tasks as a worker runs them: the job of each hint, shown to Celery's monitors, without Celery's steps around a task.
+"""Hinted tasks: a worker runs the job of each hint and reports it to Celery's monitors, without Celery's own steps.
 
 Celery's request and tracer of a task serve retries, results, chains, delays and time limits, which hints never use.
-What Flower and `celery inspect` show of a task stays: events, counts, and the tasks that are reserved or active. A pool
-of processes, whose children have no connection for events, uses Celery's own steps.
+Flower and `celery inspect` still show events, counts, and the tasks that are reserved or active. A pool of processes
+uses Celery's own steps, because its children have no connection for events.
 
-A job that ends draws the hint that follows it from Redis in its own thread. RabbitMQ hands out hints by itself.
+When a job ends, its thread draws the next hint from Redis. RabbitMQ pushes hints to workers itself.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from cogitate.workers.telemetry.exporting import started
 from cogitate.workers.telemetry.job_trace import HEADER
 from cogitate.workers.transport.hints import ASKING, MessageRefused, next_hints, read_hint
 
-AWAY = 1.0  # seconds without a draw after the broker did not answer one
+AWAY = 1.0  # seconds without a draw after the broker fails to answer one
 
 log = structlog.get_logger()
 celery_log = get_logger("celery.app.trace")  # under the name by which Celery reports tasks
 
 
 class HintedTask:
-    """The task of one hint, with what Celery expects of a request."""
+    """The task of one hint, with the attributes that Celery expects of a request."""
 
     acknowledged = False
     time_start: float | None = None
@@ -57,7 +57,7 @@ class HintedTask:
         self._headers = headers
 
     def is_received(self) -> bool:
-        """Report that the task has arrived; return whether to run it, which an operator may have revoked."""
+        """Report the task as received; return False if an operator has revoked it."""
         headers = self._headers
         if self.id in state.revoked:
             self._send("revoked", terminated=False, signum=None, expired=False)
@@ -124,7 +124,7 @@ class HintedTask:
 
 
 class Draws:
-    """Draws hints at jobs that ask a model from Redis, for the worker with this consumer. Thread-safe."""
+    """Draws hints at jobs that ask a model from Redis, for the worker of this consumer. Thread-safe."""
 
     def __init__(self, consumer: Any, settings: Settings) -> None:
         self._consumer = consumer
@@ -140,12 +140,12 @@ class Draws:
             return ()
         queues = [queue.name for queue in tasks.queues if is_kind(queue.name)]
         try:
-            found = next_hints(self._client, queues, ASKING, 0, prefix=self._prefix) if queues else []
+            hints = next_hints(self._client, queues, ASKING, 0, prefix=self._prefix) if queues else []
         except RedisError as error:  # Celery's connection reports it
             log.debug("hint.not_drawn", error=type(error).__name__)
             self._away_until = time.monotonic() + AWAY
             return ()
-        return [task for kind, text in found if (task := self._task_of(kind, text)) is not None]
+        return [task for kind, text in hints if (task := self._task_of(kind, text)) is not None]
 
     def _task_of(self, kind: str, text: str) -> HintedTask | None:
         try:
@@ -158,7 +158,7 @@ class Draws:
 
 
 def strategy(task: Any, app: Any, consumer: Any) -> Callable[..., None]:
-    """Return what takes the messages of a task, as Celery's `Task.Strategy` names it."""
+    """Return the handler of a task's messages, which Celery names in `Task.Strategy`."""
     if not isinstance(consumer.pool, TaskPool):
         handle: Callable[..., None] = default(task, app, consumer)
         return handle

@@ -1,7 +1,7 @@
-"""Judge: the effects of an answer, or why it is useless; then another attempt that may repair it.
+"""Judging an answer: its effects, or why it is useless, and the attempt that may repair it.
 
-An answer may be useful without its reasons, which may be junk when the answer is not. An action is useful without its
-reason; a change of a relationship is not, and is dropped as a whole.
+Reasons may be junk when the rest of the answer is not. An action is useful without its reason; a change of a
+relationship is not, so the judge drops it as a whole.
 
 Otherwise a second attempt shows the model its own answer and its faults, once per job and worker.
 The attempt has its own reservation from the retry pool, and its prompt has the same cap. The answer is treated as data:
@@ -100,7 +100,7 @@ def judge(kind: Kind, claim: Claim, prompt: Prompt, answer: ModelAnswer, repairs
 
 
 def result_of(model: Model, prompt: Prompt, answer: ModelAnswer) -> Result:
-    """Return what a result says about its answer, without effects."""
+    """Return the result of an answer, without effects."""
     count = None
     if answer.prompt_tokens:
         estimated = prompt_parts(prompt)
@@ -154,7 +154,7 @@ def adjusted(
 
 
 def _fails_again(answer: ModelAnswer, claim: Claim) -> bool:
-    """Return whether a server failed again, perhaps for this model only: a call of another one shows it."""
+    """Return whether a server failed again, perhaps for this model only: a call to another model shows whether."""
     failure = answer.failure
     return claim.number > 1 and failure is not None and CLASSES[failure.kind].scope == "endpoint"
 
@@ -191,7 +191,7 @@ def repairs_of(templates: Templates, text: str, fault: str, *, junk: bool = Fals
 def without_repair(prompt: Prompt, repairs: Iterable[Rendered]) -> Prompt:
     """Return the prompt as it was before a repair was added.
 
-    Words of the first answer that its fault quotes do not count as words that the model was shown.
+    The fault may quote the first answer; these words do not count as words that the model was shown.
     """
     for end in map(end_of, repairs):
         if prompt.user.endswith(end):

@@ -1,4 +1,4 @@
-"""The store of settled results that no tick has confirmed, to settle them again if the ledger loses them.
+"""The store of settled results that no tick has confirmed: if the ledger loses one, the worker settles it again.
 
 A server that syncs to disk once a second can lose its last second on a restart. The job is then open again, and another
 attempt would call the model a second time. So a worker keeps each paid result until its job has ended.
@@ -54,7 +54,7 @@ class KeptResults:
             self._changed.notify()
 
     def look(self) -> None:
-        """Drop the confirmed results, and settle those again that the ledger has lost.
+        """Drop confirmed results, and settle again those that the ledger has lost.
 
         Raises:
             RedisError: if the ledger cannot be reached.

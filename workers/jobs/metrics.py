@@ -141,7 +141,7 @@ def attempted(kind: str, source: str, failure: str, seconds: float, model: str, 
         _of_tokens(kind, model).inc(tokens)
 
 
-@cache  # as many as time series
+@cache  # one entry per time series
 def _of_attempts(kind: str, source: str, failure: str) -> tuple[Counter, Histogram]:
     return _ATTEMPTS.labels(kind, source, failure), _SECONDS.labels(kind, source)
 
@@ -181,14 +181,14 @@ def application(registry: CollectorRegistry, client: Redis) -> WSGIApplication:
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
         if path == "/metrics":
-            found: Iterable[bytes] = metrics(environ, start_response)
-            return found
+            page: Iterable[bytes] = metrics(environ, start_response)
+            return page
         if path not in ("/healthz", "/readyz"):
             start_response("404 Not Found", [("Content-Type", "text/plain")])
             return [b"not found; there are /metrics, /healthz and /readyz\n"]
         redis = redis_state(client)
-        well = path == "/healthz" or redis == "answers"
-        start_response("200 OK" if well else "503 Service Unavailable", [("Content-Type", "application/json")])
+        healthy = path == "/healthz" or redis == "answers"
+        start_response("200 OK" if healthy else "503 Service Unavailable", [("Content-Type", "application/json")])
         return [json.dumps({"redis": redis}).encode()]
 
     return answer

@@ -2,13 +2,13 @@
 
 A job that asks a model may wait for its endpoint's limits, or for an answer, until its deadline. If all slots of the
 worker did that, a job without a model would wait behind them, although it takes milliseconds. So jobs that ask a model
-share a limited number of places, and one slot stays free for other jobs. A hint that finds no free place is put aside,
-unclaimed, which frees its slot; a job that leaves its place hands it to the next hint. If none is aside, its thread
-draws the next one from the broker itself, if it can: a hint that comes through Celery's event loop takes two more
-switches of threads. Few hints wait here, because the transport takes such hints only while the lane has `room`; the
-others wait in their queue for their run's turn and for the first worker with a free place. Losing a hint costs nothing,
-whether its process ends or another worker claims the job first: the ledger is authoritative, and hosts repeat the hints
-of unclaimed jobs.
+share a limited number of places, and one slot stays free for other jobs. If no place is free, the lane puts the hint
+aside, unclaimed, which frees its slot; a job that ends hands its place to the next hint. If no hint is aside, the job's
+thread draws the next one from the broker itself, if it can: a hint through Celery's event loop takes two more thread
+switches. Few hints wait here, because the transport takes such hints only while the lane has `room`; the others wait in
+their queue for their run's turn and for the first worker with a free place. Losing a hint costs nothing, whether its
+process ends or another worker claims the job first: the ledger is authoritative, and hosts repeat the hints of
+unclaimed jobs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Hint(Protocol):
 
 H = TypeVar("H", bound=Hint)
 
-MOST = 10_000  # hints that are put aside; further ones are dropped, and their hosts repeat them
+MOST = 10_000  # hints put aside; the lane drops further ones, and their hosts repeat them
 SPARE = 1  # slots reserved for jobs that do not ask a model
 FEWEST_AHEAD = 2  # hints put aside in each process, so that a freed place need not wait for the next one
 PLACES_AHEAD = 4  # places for each further hint put aside
@@ -65,7 +65,7 @@ class ModelLane(Generic[H]):
         self._draw, self._ahead = draw, 0
 
     def run(self, hint: H) -> None:
-        """Run a job and then those that follow in its place, or put it aside."""
+        """Run a job, then those that take over its place; or put the hint aside."""
         if not self._enter(hint, may_wait=False):
             if not self._asks_model(hint.job_id):
                 self._run(hint)
@@ -77,7 +77,7 @@ class ModelLane(Generic[H]):
             following = self._run_in_place(following)
 
     def _run_in_place(self, hint: H) -> H | None:
-        """Run a job in its place, and return the one that follows it there; free the place if none does."""
+        """Run a job in its place, and return the hint that takes the place over; free the place if none does."""
         drawn: Sequence[H] = ()
         with ExitStack() as undo:
             undo.callback(self._leave)

@@ -102,12 +102,12 @@ def warm_up() -> None:
 
 
 def draw_with(draw: Callable[[], Sequence[RunnableHint]]) -> None:
-    """Let the jobs of this process draw the hints that follow them from the broker."""
+    """Let the job threads of this process draw their next hints from the broker."""
     _lane(os.getpid()).draw_with(draw)
 
 
 def run_hint(hint: RunnableHint) -> None:
-    """Run the job of a hint and those that follow in its place, or put it aside.
+    """Run the job of a hint, then those that take over its place; or put the hint aside.
 
     Raises:
         Exception: if this process cannot run jobs.

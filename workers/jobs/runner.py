@@ -127,7 +127,7 @@ class Runner:
                 return outcome
 
     def answered(self, claim: Claim, answer: BatchAnswer) -> Outcome:
-        """Judge and settle the answer that came in a batch; any worker makes a further attempt."""
+        """Judge and settle an answer that came in a batch; any worker may make a further attempt."""
         deadline = time.monotonic() + self._settings.job_deadline
         return self._attempt(claim, deadline, NO_ADJUSTMENT._replace(answer=answer), [])[0]
 

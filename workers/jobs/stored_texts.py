@@ -8,9 +8,9 @@ model, seed, parameters, prompt, schema and the job's tick, kind, owner, ordinal
 asks twice has two answers, and a repetition of the run finds each of them, in any order. Unusable answers are stored as
 well, because the repaired ones depend on them. A call without an answer is not stored.
 
-The *record* holds the prompt of each attempt and its outcome (`record = true`), which no log shows. It is
-kept in keys of the run, so `cogitate delete` removes it. A fork copies the usable answers of its source's record: a job
-that differs from the source's, but asks what one there asked, gets that answer without a call.
+The *record* holds the prompt of each attempt and its outcome (`record = true`), which no log shows. It is kept in keys
+of the run, so `cogitate delete` removes it. A fork copies the usable answers of its source's record: if a job differs
+from the source's but asks a question that the source recorded, it gets that answer without a call.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Kept(msgspec.Struct, frozen=True):
     usage: Cost
     estimated: bool
     prompt_tokens: int
-    failure: FailureKind | None  # its fault, unless the kind's own check found it
+    failure: FailureKind | None  # the class of its fault, unless the kind's own check found it
     reasoning: int = 0
 
 
@@ -114,7 +114,7 @@ class ResponseCache:
         )
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Return the stored answer, or store the one that follows."""
+        """Return the stored answer, or ask and store the answer."""
         claim = call.claim
         known = self.find(claim.job, call.question, call.prompt)
         if known is not None:
@@ -195,13 +195,13 @@ class AnswerRecord:
 
 
 class SourceAnswers:
-    """The layer that reuses the answers which the source of a fork recorded."""
+    """The layer that reuses the answers that the source of a fork recorded."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Return the answer that the source got to this question, if it recorded one that its job could use."""
+        """Return the usable answer that the source recorded for this question; ask if there is none."""
         claim = call.claim
         try:
             store = RunStore.of(self._client, claim.job.run, claim.incarnation)

@@ -1,8 +1,9 @@
-"""Vectors for the choice of a job's memories: those that the run has, and those that its worker gets before it asks.
+"""Vectors by which a job chooses memories: those that its run stores, and those that its worker gets before it asks.
 
-A job of a kind that recalls memories reserves what vectors may cost beside its call (`EmbeddingModel.bound`). Within
-that, its worker gets the vectors that are missing: of the query, then of queries that hosts wait for, then of the
-newest memories. Whatever fails, memories are chosen by words, as they are for heuristics and for all that is decided.
+A job of a kind that recalls memories reserves the maximum cost of vectors besides that of its call
+(`EmbeddingModel.bound`). Within it, its worker gets the missing vectors: of the query, then of queries that hosts wait
+for, then of the newest memories. After any failure, the job chooses memories by words, as heuristics and decisions
+always do.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ class Vectors:
         self._local = MiniLM()
         self._clients: dict[str, EmbeddingClient] = {}
         self._lock = threading.Lock()
-        self._told: set[str] = set()  # failures already logged
+        self._logged: set[str] = set()  # failures already logged
 
     def of(self, kind: Kind, claim: Claim, model: EmbeddingModel, deadline: float) -> JobVectors | None:
-        """Return the vectors of a job that asks a model for a kind that recalls memories; None for others.
+        """Return the vectors of a job that asks a model and whose kind recalls memories; None for other jobs.
 
-        What may be asked in a batch file has none: its prompt is made twice, and must be the same.
+        A job that may be asked in a batch file has none: its prompt is built twice, and must be the same.
         """
         batched = claim.model is None or claim.model.batch != "off"
         if not kind.recalls or not claim.job.model or batched:
@@ -75,7 +76,7 @@ class Vectors:
         """Return the vectors of texts that can be computed, in this process or by the model's endpoint.
 
         Args:
-            size: the dimensions that they must have; 0: as many as the first.
+            size: the required dimensions; 0: those of the first vector.
             deadline: the instant of `time.monotonic()` by which this returns.
         """
         from cogitate.workers.llm.embeddings import Embedded  # its HTTP client is slow to import, and few runs need it
@@ -86,7 +87,7 @@ class Vectors:
                 return Embedded(found if size in (0, dimensions(found[0])) else [], 0)
             return self._asked(model, texts, size, min(deadline, time.monotonic() + model.timeout))
         except (ConfigurationError, KeyError) as error:  # not installed or not configured here; other workers may do it
-            self._tell(model, "unknown_endpoint" if isinstance(error, KeyError) else str(error))
+            self._log_once(model, "unknown_endpoint" if isinstance(error, KeyError) else str(error))
             return Embedded([], 0)
 
     def close(self) -> None:
@@ -102,12 +103,12 @@ class Vectors:
         client, bound = self._client_of(model.endpoint), sum(map(estimate_tokens, texts))
         held = self._day.reserve(model.cost(bound), priced=model.priced)
         if not isinstance(held, Held):
-            self._tell(model, held)
+            self._log_once(model, held)
             return Embedded([], 0)
         entered = self._gate.enter(model.endpoint, model=model.model, tokens=bound, deadline=deadline)
         if isinstance(entered, Refused):
             self._day.settle(held, Cost())
-            self._tell(model, entered.why)
+            self._log_once(model, entered.why)
             return Embedded([], 0)
         answer: ModelAnswer | None = None
         try:
@@ -120,7 +121,7 @@ class Vectors:
             self._gate.leave(entered, answer)
             self._day.settle(held, answer.usage if answer is not None else model.cost(bound))
         if found.failure is not None:
-            self._tell(model, f"{found.failure.kind}: {found.failure.status or 'no status'}")
+            self._log_once(model, f"{found.failure.kind}: {found.failure.status or 'no status'}")
         return found
 
     def _client_of(self, endpoint: str) -> EmbeddingClient:
@@ -131,10 +132,10 @@ class Vectors:
                 self._clients[endpoint] = EmbeddingClient(self._endpoints[endpoint], self._connections)
             return self._clients[endpoint]
 
-    def _tell(self, model: EmbeddingModel, why: str) -> None:
-        """Log a failure once in a process: every job meets it again."""
-        if why not in self._told:
-            self._told.add(why)
+    def _log_once(self, model: EmbeddingModel, why: str) -> None:
+        """Log a failure once per process: it recurs with every job."""
+        if why not in self._logged:
+            self._logged.add(why)
             log.warning("vectors.unavailable", model=model.model, endpoint=model.endpoint, why=why)
 
 
@@ -142,7 +143,7 @@ class JobVectors:
     """The vectors of one attempt.
 
     Attributes:
-        claim: the claim for prompt and call: its case finds similarities, and its reservation is without that for them.
+        claim: the claim for prompt and call: its case finds similarities, and its reservation excludes the vectors.
     """
 
     def __init__(self, vectors: Vectors, claim: Claim, model: EmbeddingModel, deadline: float) -> None:
@@ -161,19 +162,19 @@ class JobVectors:
         self.claim = msgspec.structs.replace(claim, case=replace(claim.case, job=job, similarity=self.similarity))
 
     def similarity(self, query: str, entries: Sequence[Entry]) -> Mapping[int, float]:
-        """Return the similarity to a query of each entry that has a vector, by its number."""
+        """Return the similarity to a query of each entry with a vector, by the entry's number."""
         if query not in self._known:
             self._known[query] = self._found(query, entries)
             self._hybrid |= bool(self._known[query])
         return self._known[query]
 
     def charge(self, used: Cost, result: Result | None) -> tuple[Cost, Result | None]:
-        """Return what an attempt spent, and its result, with the vectors included."""
+        """Return an attempt's spending and result, with the cost of the vectors added."""
         cost = self._model.cost(self._tokens)
         used = added(used, cost)
         if result is None:
             return used, None
-        if self._tokens:  # a saved answer costs nothing, its vectors do
+        if self._tokens:  # a saved answer is free, its vectors are not
             usage = cost if result.saved else added(result.usage, cost)
             result = msgspec.structs.replace(result, usage=usage, saved=False, embedded=self._tokens)
         return used, msgspec.structs.replace(result, hybrid=self._hybrid)
@@ -191,7 +192,7 @@ class JobVectors:
         return similarities(asked, entries, found)
 
     def _completed(self, found: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
-        """Compute and keep the missing vectors that the reservation pays for; return all."""
+        """Compute and store the missing vectors that the reservation covers; return all vectors."""
         left, missing = MOST_TOKENS - self._tokens, list[str]()
         for text in (text for text, vector in found.items() if vector is None):
             left -= estimate_tokens(text)

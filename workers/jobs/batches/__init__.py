@@ -1,1 +1,1 @@
-"""Batch files: requests that wait for a cheaper answer, hours later."""
+"""Batch files: requests that are answered hours later, at a lower price."""

@@ -1,18 +1,18 @@
-"""The desk at which a worker process sends batches, polls them, and hands out their answers.
+"""The batch desk of a worker process: it sends batches, polls them, and hands out their answers.
 
-All state is in the ledger (`cogitate.scheduler.ledger.batches`), and one process at a time has a run's desk. Each step
-is recorded before the next one:
+All state is in the ledger (`cogitate.scheduler.ledger.batches`). One process at a time holds a run's desk, and records
+each step before the next one:
 
-1. Requests that have waited a moment become a batch: its tokens are recorded under a tag, then the file is sent, then
-   the batch's id is recorded. After a crash in between, the endpoint is asked for a batch with that tag. If it has
-   none, the requests are asked singly.
-2. A batch is polled until it has ended, with whatever status. Each line counts once, and only with the token and the
-   digest of a request in this batch. Its job is claimed again, and the answer is judged and settled.
-3. A job without an answer (its line expired, failed or is missing, or the whole batch failed or was cancelled) is given
-   back at no cost and asked singly.
-4. A job that ended before its answer arrived is charged for it. A batch is cancelled if no job waits for it, or if its
-   run was deleted.
-5. If the host waits for a job and hardly any time is left, the job is asked singly in another attempt.
+1. The desk gathers waiting requests into a batch: it records their tokens under a tag, sends the file, and records the
+   batch's id. After a crash in between, the next process asks the endpoint for a batch with that tag. If there is none,
+   workers ask the requests singly.
+2. The desk polls a batch until it ends, whatever its status. A line counts once, and only if it has the token and the
+   digest of a request in this batch. The desk claims the line's job again, then judges and settles the answer.
+3. The desk gives back a job without an answer at no cost (its line expired, failed or is missing, or the whole batch
+   failed or was cancelled), and a worker asks singly.
+4. The desk charges a job that ended before its answer arrived. It cancels a batch if no job waits for it, or if its run
+   was deleted.
+5. If the host waits for a job and little time is left, another attempt asks singly.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from cogitate.workers.llm.batch_files import BatchFiles, BatchLine, BatchRefused
 from cogitate.workers.llm.requests.address import address_of
 from cogitate.workers.processes.lazy_thread import LazyThread
 
-GATHER = 2.0  # seconds without a further request, after which those that wait are sent
-LONGEST_GATHER = 20.0  # seconds that a request waits for others, however many follow
+GATHER = 2.0  # seconds without a further request before the waiting ones are sent
+LONGEST_GATHER = 20.0  # seconds that a request waits for others at most
 MOST_LINES = 1_000  # requests in one file
-HOLD = 10.0  # seconds after which another process takes over the desk of one that is gone
-HOLD_SENDING = 90.0  # the same while a file is sent, read or worked through
-LISTED_WITHIN = 60  # seconds after which a batch that the endpoint does not list was never made
+HOLD = 10.0  # seconds after which another process may take over the desk of a dead one
+HOLD_SENDING = 90.0  # the same while a file is sent or read, or its answers are handed out
+LISTED_WITHIN = 60  # seconds after which a batch that the endpoint does not list counts as never made
 LONGEST_LIFE = 86_400  # seconds after which every batch has ended
-LOST_AFTER = 120  # seconds after which a batch is given up whose sending left no trace
+LOST_AFTER = 120  # seconds until a batch without an id is given up if the endpoint cannot be asked for it
 SHORTEST_POLL, LONGEST_POLL = 1.0, 60.0  # seconds
-POLLS_AN_AGE = 10  # a batch is polled about so often until its age doubles
-LOOK = 1.0  # seconds between two looks at a run with batches
-SEARCH = 10.0  # seconds between two looks for such runs
+POLLS_AN_AGE = 10  # approximate polls of a batch while its age doubles
+LOOK = 1.0  # seconds between two checks of runs with batches
+SEARCH = 10.0  # seconds between two searches for such runs
 
 log = structlog.get_logger()
 
@@ -61,7 +61,7 @@ class BatchDesk:
 
     Args:
         answered: judges and settles the answer to a job that was claimed again.
-        files: returns the files of an endpoint.
+        files: opens the batch files of an endpoint.
     """
 
     def __init__(
@@ -89,25 +89,25 @@ class BatchDesk:
         self._thread = LazyThread(self._work, "batches")
 
     def start(self) -> None:
-        """Start the thread if it does not run."""
+        """Start the thread, unless it runs already or the desk is closed."""
         with self._changed:
             if not self._closed:
                 self._thread.start()
 
     def wake(self, run: str) -> None:
-        """Note that a request of a run waits for a batch."""
+        """Tell the thread that a request of this run waits for a batch."""
         with self._changed:
             self._woken.add(run)
             self._changed.notify()
 
     def stop(self) -> None:
-        """End the thread after its present step; another process takes the desk over."""
+        """End the thread after its current step; another process takes the desk over."""
         with self._changed:
             self._closed = True
             self._changed.notify()
 
     def close(self) -> None:
-        """End the thread, and wait a moment for it."""
+        """End the thread, wait for it at most `HOLD` seconds, and close the files."""
         self.stop()
         self._thread.join(HOLD)
         for files in self._files.values():
@@ -131,13 +131,13 @@ class BatchDesk:
                     self.cancel_deleted()
             except (RedisError, OSError) as error:
                 log.warning("batch.ledger_away", error=type(error).__name__)
-            except Exception as error:  # nothing may end this thread: jobs would wait for it until they are due
+            except Exception as error:  # without this thread, jobs would wait until they are due
                 log.error("batch.failed", error=type(error).__name__)
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or self._woken, LOOK if self._runs else SEARCH)
 
     def serve(self, run: str) -> None:
-        """Do what is due for the batches of a run, if this process has its desk or can take it."""
+        """Take the next step for each batch of a run, if this process holds the run's desk or can take it."""
         incarnation = self._batches.has_any(run)
         if run in self._runs and self._runs[run].incarnation != incarnation:
             del self._runs[run]
@@ -147,33 +147,33 @@ class BatchDesk:
         if desk is None:
             self._runs.pop(run, None)  # `_work` finds it again
             return
-        mine = self._runs.setdefault(run, _Run(run, incarnation))
-        self._forget_ended(mine, desk)
+        state = self._runs.setdefault(run, _Run(run, incarnation))
+        self._forget_ended(state, desk)
         for tag, batch in sorted(desk.batches.items()):
             if not self._closed:
-                self._follow(mine, desk, tag, batch)
-        self._give_up_overdue(mine, desk)
+                self._follow(state, desk, tag, batch)
+        self._give_up_overdue(state, desk)
         if desk.status == "running":
-            self._gather(mine, desk)
+            self._gather(state, desk)
 
     # -- sending ---------------------------------------------------------------------------------------
 
     def _gather(self, run: _Run, desk: Desk) -> None:
-        """Send the requests that are in no batch, once they have waited a moment."""
+        """Send the requests that are in no batch, once no further ones have joined for a while."""
         taken = {token for batch in desk.batches.values() for token in batch.tokens}
-        loose = [token for token in desk.batched if token not in taken and token in desk.waiting]
+        unsent = [token for token in desk.batched if token not in taken and token in desk.waiting]
         now = time.monotonic()
-        if set(loose) != run.loose:
-            if not run.loose:
-                run.loose_since = now
-            run.loose, run.loose_changed = set(loose), now
-        if not loose:
+        if set(unsent) != run.unsent:
+            if not run.unsent:
+                run.unsent_since = now
+            run.unsent, run.unsent_changed = set(unsent), now
+        if not unsent:
             return
-        if len(loose) < MOST_LINES and now - run.loose_changed < GATHER and now - run.loose_since < LONGEST_GATHER:
+        if len(unsent) < MOST_LINES and now - run.unsent_changed < GATHER and now - run.unsent_since < LONGEST_GATHER:
             return
-        run.loose = set()
-        groups: dict[tuple[str, str], list[str]] = {}  # vendors want one model in a file
-        for token in loose:
+        run.unsent = set()
+        groups: dict[tuple[str, str], list[str]] = {}  # vendors accept one model per file
+        for token in unsent:
             model = desk.batched[token].model
             groups.setdefault((model.endpoint, model.model), []).append(token)
         for (endpoint, _), tokens in sorted(groups.items()):
@@ -209,7 +209,7 @@ class BatchDesk:
     # -- following -------------------------------------------------------------------------------------
 
     def _follow(self, run: _Run, desk: Desk, tag: str, batch: Batch) -> None:
-        """Poll a batch if it is time, and work through it if it has ended."""
+        """Poll a batch if its next poll is due, and hand out its answers if it has ended."""
         if time.monotonic() < run.polls.get(tag, 0.0):
             return
         age = max(0, desk.now - batch.at)
@@ -228,7 +228,7 @@ class BatchDesk:
                     self._batches.record(*run.name, tag, replace(batch, cancelled=True), HOLD)
                     files.cancel(batch.id)
                 return
-            if not _is_kept(desk, batch):
+            if not _must_wait(desk, batch):
                 self._end(run, desk, tag, batch, files, status)
         except BatchUnknown as error:
             log.warning("batch.away", run=run.run, endpoint=batch.endpoint, batch=batch.id, why=str(error))
@@ -236,7 +236,7 @@ class BatchDesk:
                 self._lose(run, desk, tag, batch)
 
     def _find(self, run: _Run, desk: Desk, tag: str, batch: Batch, files: BatchFiles) -> None:
-        """Look for a batch whose sender did not record whether it was made."""
+        """Look up a batch by its tag: its sender did not record whether it was made."""
         found = files.find(tag)
         if found is not None:
             self._batches.sent(*run.name, tag, replace(batch, id=found.id), HOLD)
@@ -249,30 +249,30 @@ class BatchDesk:
     def _end(
         self, run: _Run, desk: Desk, tag: str, batch: Batch, files: BatchFiles, status: BatchStatus | None
     ) -> None:
-        """Hand out the answers of a batch that has ended, and give back what it did not answer."""
+        """Hand out the answers of an ended batch, and give back the requests without an answer."""
         if status is None:  # the endpoint has forgotten it: it may have charged for it
             self._lose(run, desk, tag, batch)
             return
-        left = {custom_id(t, desk.batched[t].digest): t for t in batch.tokens if t in desk.batched}
+        unanswered = {custom_id(t, desk.batched[t].digest): t for t in batch.tokens if t in desk.batched}
         answers: dict[str, BatchLine] = {}
         foreign = 0
         for line in files.read(status):
-            if line.custom_id not in left:
+            if line.custom_id not in unanswered:
                 foreign += 1
             else:
-                answers.setdefault(line.custom_id, line)  # of doubled lines the first one counts
+                answers.setdefault(line.custom_id, line)  # the first of duplicate lines counts
         answered = 0
-        for name, line in answers.items():
+        for line_id, line in answers.items():
             if line.completion is None:
                 continue
-            present = self._batches.look(*run.name, HOLD_SENDING)
-            if present is None or _is_kept(present, batch):
-                return  # another process has the desk, or the run pauses; what is left is handed out later
-            if not self._hand_out(run, left[name], desk.batched[left[name]], line.completion):
+            current = self._batches.look(*run.name, HOLD_SENDING)
+            if current is None or _must_wait(current, batch):
+                return  # another process has the desk, or the run pauses: the rest is handed out later
+            if not self._hand_out(run, unanswered[line_id], desk.batched[unanswered[line_id]], line.completion):
                 return
-            del left[name]
+            del unanswered[line_id]
             answered += 1
-        self._give_back(run, tuple(left.values()), desk.batched)
+        self._give_back(run, tuple(unanswered.values()), desk.batched)
         if status.status == "completed":
             self._batches.took(batch.endpoint, max(0, desk.now - batch.at))
         elif status.status == "failed":
@@ -285,7 +285,7 @@ class BatchDesk:
             batch=batch.id,
             status=status.status,
             answered=answered,
-            left=len(left),
+            left=len(unanswered),
             foreign=foreign,
         )
 
@@ -307,25 +307,25 @@ class BatchDesk:
         self._day.settle(Held(*batched.real_day), used)
 
     def cancel_deleted(self) -> None:
-        """Cancel the batches that deleted runs have left at endpoints of this worker's settings."""
+        """Cancel the batches of deleted runs at the endpoints in this worker's settings."""
         for tag, batch, age in self._batches.of_deleted_runs():
-            over = age > LONGEST_LIFE
+            forget = age > LONGEST_LIFE
             if batch.endpoint in self._endpoints and (files := self._files_of(batch.endpoint)) is not None:
                 try:
-                    name = batch.id or getattr(files.find(tag), "id", "")
-                    if name:
-                        files.cancel(name)
-                        log.info("batch.cancelled", batch=name, why="its run was deleted")
-                    over = over or bool(name) or age > LISTED_WITHIN
+                    batch_id = batch.id or getattr(files.find(tag), "id", "")
+                    if batch_id:
+                        files.cancel(batch_id)
+                        log.info("batch.cancelled", batch=batch_id, why="its run was deleted")
+                    forget = forget or bool(batch_id) or age > LISTED_WITHIN
                 except BatchUnknown as error:
                     log.warning("batch.away", endpoint=batch.endpoint, batch=batch.id, why=str(error))
-            if over:
+            if forget:
                 self._batches.forget_deleted(tag)
 
     # -- giving back -----------------------------------------------------------------------------------
 
     def _give_back(self, run: _Run, tokens: Sequence[str], batched: Mapping[str, Batched]) -> None:
-        """Return attempts that cost nothing."""
+        """Give back the attempts of these requests at no cost."""
         ended = self._batches.release(*run.name, tokens, HOLD_SENDING)
         for token in tokens:
             if token in batched:
@@ -352,7 +352,7 @@ class BatchDesk:
             self._give_back(run, idle, desk.batched)
 
     def _give_up_overdue(self, run: _Run, desk: Desk) -> None:
-        """Let jobs be asked singly if their host has waited so long that there is just time for a call."""
+        """Abandon requests whose host has waited so long that the time left just suffices to ask singly."""
         awaited = [token for token in desk.waiting if desk.batched[token].due <= desk.tick + 1]
         now = time.monotonic()
         run.awaited = {token: run.awaited.get(token, now) for token in awaited}
@@ -372,15 +372,15 @@ class BatchDesk:
 
 
 class _Run:
-    """What this process remembers about a run whose desk it has; it may lose all of it."""
+    """The state of a run whose desk this process holds. Losing it does no harm."""
 
     def __init__(self, run: str, incarnation: str) -> None:
         self.run = run
         self.incarnation = incarnation
-        self.loose: set[str] = set()  # requests in no batch, and when the first and the latest of them came
-        self.loose_since = self.loose_changed = 0.0
-        self.polls: dict[str, float] = {}  # tag -> when it is polled next
-        self.awaited: dict[str, float] = {}  # token -> since when the host waits for it
+        self.unsent: set[str] = set()  # requests in no batch, with the instants of the first and the latest
+        self.unsent_since = self.unsent_changed = 0.0
+        self.polls: dict[str, float] = {}  # tag -> instant of its next poll
+        self.awaited: dict[str, float] = {}  # token -> instant since which the host waits for it
 
     @property
     def name(self) -> _Name:
@@ -392,6 +392,6 @@ class _Name(NamedTuple):
     incarnation: str
 
 
-def _is_kept(desk: Desk, batch: Batch) -> bool:
+def _must_wait(desk: Desk, batch: Batch) -> bool:
     """Return whether a batch's answers must wait for the host: jobs of a paused run cannot be claimed."""
     return desk.status not in ("running", "finished") and bool(desk.waiting.intersection(batch.tokens))

@@ -1,10 +1,10 @@
-"""The layer that hands a job's request over to the next batch, and reads the answer once it has come.
+"""The layer that parks a job's request for the next batch, and reads the answer once it arrives.
 
-A job that may wait is claimed, reserved and fitted like any other. Instead of asking, its attempt is handed over to the
-ledger with the complete request, and its worker is free: the attempt has no lease from then on, and ends with the batch
-(`cogitate.workers.jobs.batches.desk`). The answer is judged and settled like any other, as the same attempt, by the
-worker that has the desk: it reads the claim again and makes the prompt again, and the answer counts only if the
-question is the same. What a batch does not answer is asked singly, still as the first attempt, which cost nothing.
+A worker claims, reserves and fits a job that may wait like any other. Instead of asking, it parks the attempt with the
+complete request in the ledger, and is free: the attempt has no lease from then on, and ends with the batch
+(`cogitate.workers.jobs.batches.desk`). The worker that holds the desk judges and settles the answer as the same
+attempt: it reads the claim and builds the prompt again, and accepts the answer only if the question is the same. A
+request without an answer is asked singly, still as the first attempt, because it cost nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from cogitate.workers.llm.clients import ModelClients
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.llm.replies.reply import is_possible, read_completion
 
-#: Seconds that a batch is expected to take where none is known. Vendors promise 24 hours; OpenRouter has seen nine of
-#: ten end within the hour (https://openrouter.ai/blog/announcements/batch-api).
+#: Expected seconds of an endpoint's batch before one has ended. Vendors promise 24 hours; OpenRouter saw nine of ten
+#: end within the hour (https://openrouter.ai/blog/announcements/batch-api).
 FIRST_EXPECTATION = 3_600
-RECENT = 86_400  # seconds for which it counts how long a batch took
+RECENT = 86_400  # seconds for which the duration of an ended batch counts
 ASIDE = 600  # seconds for which an endpoint that refused a batch is asked singly
-_KNOWN = 5.0  # seconds for which a process trusts what it has read of an endpoint's batches
+_KNOWN = 5.0  # seconds for which a process caches an endpoint's expected duration
 
 log = structlog.get_logger()
 
@@ -45,7 +45,7 @@ class Parking:
     """Hands requests over to batches. Thread-safe.
 
     Args:
-        wake: is called with the run of each request.
+        wake: called with the run of each parked request.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class Parking:
         self._day = day
         self._patience = patience_of(settings)
         self._wake = wake
-        self._expected: dict[str, tuple[float, float | None]] = {}  # endpoint -> known until, what `_expect` returned
+        self._expected: dict[str, tuple[float, float | None]] = {}  # endpoint -> expiry, result of `_expect`
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Hand the request over, or ask singly: on a further attempt, or if a batch takes longer than ticks wait."""
+        """Park the request, or ask singly: on a retry, or if a batch takes longer than ticks wait."""
         if not self._may_wait(call):
             return following(call)
         claim, job, model = call.claim, call.claim.job, call.model
@@ -90,7 +90,7 @@ class Parking:
         return Refused(BATCHED)
 
     def read(self, call: Call, answer: BatchAnswer) -> ModelAnswer:
-        """Return the answer that came to this question, and book its cost in the real day."""
+        """Read a batch's answer to this call, and settle its cost in the real day."""
         found = self._models.of(call.model.endpoint).read_batched(
             answer.body, call.prompt, model=call.model, max_output_tokens=call.output_cap, size=answer.size
         )
@@ -110,7 +110,7 @@ class Parking:
         return expected is not None and expected <= self._patience
 
     def _expect(self, endpoint: str) -> float | None:
-        """Return the seconds that an endpoint's next batch is expected to take; None if it takes none."""
+        """Return the expected seconds of an endpoint's next batch; None if it takes none, or Redis does not answer."""
         until, known = self._expected.get(endpoint, (0.0, None))
         if time.monotonic() >= until:
             try:
@@ -122,23 +122,23 @@ class Parking:
 
 
 def _is_packed(call: Call) -> bool:
-    """Return whether calls of this kind are packed at a price that a batch does not beat; a batch would split them."""
+    """Return whether calls of this kind are packed and cost no more than in a batch, which would split the packs."""
     model, packs = call.model, kind_of(call.claim.job.key.kind).packs
     asks_flex = model.service_tier == "auto" and '"service_tier"' not in model.parameters
     return model.pack == "auto" and packs and asks_flex and model.percent_of(FLEX) <= model.percent_of(BATCH)
 
 
 def patience_of(settings: Settings) -> float:
-    """Return the seconds that a batch may take, so that time is left to ask singly; 0: none.
+    """Return the seconds that a batch may take and leave time to ask singly; 0: do not use batches.
 
-    A host whose ticks follow a real clock does not wait for batches: its due ticks are minutes away.
+    A host whose ticks follow a real clock does not wait for batches: its due ticks are only minutes away.
     """
     paced = settings.tick_rate is not None
     return 0.0 if paced else max(0.0, settings.wait_seconds() - settings.job_deadline)
 
 
 def expected_of(times: list[tuple[int, int]]) -> float | None:
-    """Return the seconds that the next batch will hardly exceed; None if the endpoint has just refused one.
+    """Return an upper estimate of the next batch's seconds; None if the endpoint has just refused one.
 
     Args:
         times: of the latest batches, as `Batches.times` returns them.
@@ -149,7 +149,7 @@ def expected_of(times: list[tuple[int, int]]) -> float | None:
 
 
 def completion_cost(batched: Batched, completion: bytes) -> Cost:
-    """Return what an answer cost whose prompt is not known any more; without its usage, what was reserved."""
+    """Return the cost of an answer from its usage, without its prompt; without plausible usage, the reservation."""
     usage, model = read_completion(completion, {}).usage, batched.model
     if usage is None or not is_possible(usage, batched.size):
         return batched.reserved

@@ -1,10 +1,10 @@
-"""The layer that batches calls of one process, so that one request thinks for several owners.
+"""The layer that packs calls of one process: one request thinks for several owners.
 
-Threads that ask one model for one kind of job form a batch. The first waits a moment for the others, makes one request
-for all (`cogitate.workers.jobs.packs.request`), and gives each its own answer. Their jobs know nothing of it: each
-keeps its claim, its reservation, its end, its retry and its failure. Where the host waits for results, a batch may be
-larger than what its model has shown to answer: it is asked in requests that grow, while others wait to see how large
-theirs may be.
+Threads that ask one model for one kind of job form a batch. The first thread waits a moment for the others, makes one
+request for all (`cogitate.workers.jobs.packs.request`), and gives each thread its own answer. A job does not depend on
+its pack: it keeps its own claim, reservation, settlement, retries and failure. If hosts wait for results, a batch may
+be larger than any pack that its model has answered so far. Its requests then grow one by one, and other batches wait to
+learn how large theirs may be.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from cogitate.workers.jobs.packs.sizes import MOST, PackSizes
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.tokens import prompt_tokens
 
-BATCH_WAIT = 0.05  # seconds without a further call, after which a batch is sent
-LONGEST_WAIT = 1.0  # seconds that the first call of a batch waits, however many follow
-GRACE = 5.0  # seconds after its deadline within which the thread that asks returns
+BATCH_WAIT = 0.05  # seconds without a further call before a batch is sent
+LONGEST_WAIT = 1.0  # seconds that the first call of a batch waits at most
+GRACE = 5.0  # seconds past a call's deadline that its thread waits for the thread that asks
 
 
 class Packing:
     """Packs calls of one process.
 
     Args:
-        context_of: returns the learned limit of a model for prompt and answer together, in tokens; 0 if none is known.
-        host_waits: whether hosts wait for due jobs at their boundary, so that waiting makes no result late.
-        batch_wait: seconds without a further call, after which a batch is sent.
+        context_of: returns the context length learned for a model, prompt and answer together, in tokens; 0 if unknown.
+        host_waits: whether hosts wait at a tick boundary for due jobs; if so, waiting makes no result late.
+        batch_wait: seconds without a further call before a batch is sent.
     """
 
     def __init__(self, context_of: Callable[[Model], int], *, host_waits: bool, batch_wait: float = BATCH_WAIT) -> None:
@@ -47,7 +47,7 @@ class Packing:
         self._open: dict[Hashable, _Batch] = {}
 
     def ask(self, call: Call, following: Ask) -> ModelAnswer | Refused:
-        """Ask together with others, or alone: on a further attempt, if the result is due at once, or without others."""
+        """Ask in a pack; ask alone on a retry, if the result is due at once, or if no other call joins."""
         return self._ask(call, following, grows=self._host_waits and self._sizes.grows(call))
 
     def _ask(self, call: Call, following: Ask, *, grows: bool) -> ModelAnswer | Refused:
@@ -73,7 +73,7 @@ class Packing:
         return self._ask(call, following, grows=False) if result is None else result
 
     def _lead(self, key: Hashable, batch: _Batch, context: int, following: Ask, *, grows: bool) -> None:
-        """Wait for other calls, ask for all, and hand out the answers as they arrive; None: ask that call again."""
+        """Wait for other calls, ask for all, and set each result as it arrives; None: the call's thread asks again."""
         try:
             try:
                 batch.wait(self._batch_wait)
@@ -95,7 +95,7 @@ class Packing:
             raise
 
     def _parts(self, calls: Sequence[Call], context: int, *, grows: bool) -> Generator[slice]:
-        """Yield the calls of each request, until all are asked, the model fails, or hardly any time is left."""
+        """Yield the slice of calls for each request, until all are asked, the model fails, or little time is left."""
         if not grows:
             yield slice(len(calls))
             return
@@ -113,26 +113,26 @@ class Packing:
                 at += size
 
     def _fit(self, calls: Sequence[Call], context: int) -> bool:
-        """Return whether calls fit one request: their expected answers below what models allow, all within the context.
+        """Return whether calls fit one request: expected answers within `MOST_OUTPUT`, everything within the context.
 
         Args:
-            context: the learned limit of the model; 0 if none is known.
+            context: the context length learned for the model, in tokens; 0 if unknown.
         """
         model = calls[0].model
         context = min((limit for limit in (model.context, context) if limit), default=0)
         answers = self._sizes.expected_output(calls)
-        prompts = sum(prompt_tokens(one.prompt) for one in calls) if context else 0
+        prompts = sum(prompt_tokens(call.prompt) for call in calls) if context else 0
         return answers <= MOST_OUTPUT and not 0 < context < prompts + output_cap_of(calls)
 
     def _may_pack(self, call: Call) -> bool:
-        """Return whether this call may wait a moment, and share its request."""
+        """Return whether this call may wait for others and share a request."""
         claim, job = call.claim, call.claim.job
         now = job.key.tick if self._host_waits else max(job.key.tick, claim.tick)
         return claim.number == 1 and job.due - now > 1 and kind_of(job.key.kind).packs
 
 
 class _Batch:
-    """Calls that are sent together."""
+    """Calls that one thread sends together."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -142,9 +142,9 @@ class _Batch:
 
     def wait(self, seconds: float) -> None:
         """Wait until the batch is full, or no call has joined it for this many seconds."""
-        ends, known = time.monotonic() + max(seconds, LONGEST_WAIT), 0
-        while known < len(self.calls) and (left := ends - time.monotonic()) > 0:
-            known = len(self.calls)
+        ends, seen = time.monotonic() + max(seconds, LONGEST_WAIT), 0
+        while seen < len(self.calls) and (left := ends - time.monotonic()) > 0:
+            seen = len(self.calls)
             if self.full.wait(min(seconds, left)):
                 return
 

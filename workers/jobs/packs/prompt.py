@@ -1,8 +1,8 @@
-"""The prompt that asks a model for several cases at once, and the reading of its answer.
+"""Packed prompts: one prompt that puts several cases to a model, and the parsing of its answer.
 
-What the prompts of the cases share stands once, before the cases, so that a provider can reuse its cache of it. Each
-case stands in a fence whose name no text among them contains. The order of the cases follows from their jobs, because
-models favour some places in a prompt (Lin et al., "BatchPrompt", ICLR 2024).
+The text that the prompts share comes once, before the cases, so that a provider can serve it from its prompt cache.
+Tags whose name occurs in no text of the pack fence each case. A hash of the run and the job ids shuffles the cases,
+because models favour some positions in a prompt (Lin et al., "BatchPrompt", ICLR 2024).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BY_NAME = "\n\nAnswer with JSON only: one object that has the answer to case 1 
 LONGEST_SHARED_TEXT = 32  # characters of one case that the answer to another may repeat
 
 _PASSAGE = LONGEST_SHARED_TEXT + 1
-_BLOCK = (_PASSAGE + 1) // 2  # a passage holds one whole block of a text that is cut into blocks of this size
+_BLOCK = (_PASSAGE + 1) // 2  # of a text in blocks of this size, each passage contains a whole block
 
 _LISTED, _END_OF_LISTED = "\n\n<listed>", "</listed>"
 _TAG = re.compile(r"<(/?)(\w+)>")
@@ -58,26 +58,26 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class PackedPrompt(NamedTuple):
-    """A prompt for several cases, which have the numbers from 1 in their order."""
+    """A prompt for several cases, numbered from 1 in their order."""
 
     prompt: Prompt
-    shared: str  # what is said for all cases, without the texts that some list
-    cases: tuple[str, ...]  # what each adds
-    whole: tuple[str, ...]  # the same with what is said for all
+    shared: str  # the text before the cases, without the numbered list items
+    cases: tuple[str, ...]  # the text of each case, as the prompt shows it
+    whole: tuple[str, ...]  # the same in full, before condensing
 
 
 def order_of(run: str, jobs: Sequence[str]) -> list[int]:
-    """Return the order of cases by the ids of their jobs: a permutation that only these decide."""
+    """Return a permutation of the cases that depends only on the run and the ids of their jobs."""
     seed = _digest(run, *sorted(jobs))
     return sorted(range(len(jobs)), key=lambda i: (_digest(seed, jobs[i]), jobs[i]))
 
 
 def packed(prompts: Sequence[Prompt], seed: str, *, by_name: bool = False) -> PackedPrompt:
-    """Return one prompt for these of one kind, with one system prompt and one class of answer, in their order.
+    """Return one prompt for prompts of one kind with the same system prompt and answer class, in their order.
 
     Args:
-        by_name: whether each case stands in full and has a named answer, whose schema holds its choices. A weak model
-            does not read short forms, nor write lists in the right order.
+        by_name: whether the prompt shows each case in full and asks for an object with a named answer to each, whose
+            schema lists its choices. Weak models misread short forms and write lists in the wrong order.
     """
     first, users = prompts[0], [prompt.user for prompt in prompts]
     shared = shared_part(users)
@@ -96,13 +96,13 @@ def packed(prompts: Sequence[Prompt], seed: str, *, by_name: bool = False) -> Pa
         )
     short = condensed(cases)
     begin, listed, end = f"{shared}<each-{name}>\n{short.before}\n\n{short.after}", "", f"\n</each-{name}>\n\n"
-    if short.told:
-        lines = (f"{numbered(index)} {text}" for index, text in enumerate(short.told))
+    if short.repeated:
+        lines = (f"{numbered(index)} {text}" for index, text in enumerate(short.repeated))
         listed = "\n".join((_LISTED, *lines, _END_OF_LISTED))
     user = _fenced(begin + listed + end, short.cases, name)
-    if (short.before or short.after or short.told) and [text for _, _, text in cases_in("", user)] == users:
+    if (short.before or short.after or short.repeated) and [text for _, _, text in cases_in("", user)] == users:
         shared, cases = begin + end, short.cases
-    else:  # such as a template of a host that has no dates, or writes them in another way
+    else:  # irreversible, such as for a host's template that has no dates or writes them differently; or no repeats
         user = _fenced(shared, cases, name)
     form = f'{{"answers": [{layout(full_schema(first.answer))}, …]}}'
     system, answer = first.system + INSTRUCTION + _IN_ROWS + form, answers_class(first.answer)
@@ -115,24 +115,24 @@ def _fenced(common: str, cases: Sequence[str], name: str) -> str:
 
 
 def cases_in(system: str, user: str) -> list[tuple[int, str, str]]:
-    """Return the number of each case in a packed prompt, with the system and the user message of its own prompt.
+    """Return each case of a packed prompt: its number, and the system and user messages of its own prompt.
 
-    An ordinary prompt has none.
+    Return an empty list for an ordinary prompt.
     """
-    numbers, shared, found = _read_pack(user)
-    cases = restored(found) if isinstance(found, Condensed) else found
+    numbers, shared, parsed = _read_pack(user)
+    cases = restored(parsed) if isinstance(parsed, Condensed) else parsed
     system = system.rpartition(INSTRUCTION)[0] or system
     return [(number, system, shared + case) for number, case in zip(numbers, cases, strict=True)]
 
 
 def texts_of(user: str) -> list[Mapping[str, str]]:
-    """Return the texts that stand as something shorter in each case of a packed prompt, by that."""
-    _, _, found = _read_pack(user)
-    return [*texts_by_number(found)] if isinstance(found, Condensed) else [{}] * len(found)
+    """Return, for each case of a packed prompt, the full texts by their short forms."""
+    _, _, parsed = _read_pack(user)
+    return [*texts_by_number(parsed)] if isinstance(parsed, Condensed) else [{}] * len(parsed)
 
 
 def _read_pack(user: str) -> tuple[list[int], str, Condensed | Sequence[str]]:
-    """Return the numbers of the cases of a packed prompt, what stands before them, and the cases."""
+    """Parse a packed prompt into the numbers of its cases, the text before them, and the cases."""
     if (ending := _ENDING.search(user)) is None:
         return [], "", ()
     fence = re.compile(rf'<case-{ending[1]} number="(\d+)">\n(.*?)\n</case-{ending[1]}>', re.DOTALL)
@@ -145,12 +145,12 @@ def _read_pack(user: str) -> tuple[list[int], str, Condensed | Sequence[str]]:
     shared, _, each = shared.removesuffix(end).partition(begin)
     common, _, listed = each.removesuffix(_END_OF_LISTED).partition(_LISTED)
     before, _, after = common.partition("\n\n")
-    told = tuple(line.partition(" ")[2] for line in listed.strip("\n").split("\n") if line)
-    return numbers, shared, Condensed(before, after, cases, told)
+    repeated = tuple(line.partition(" ")[2] for line in listed.strip("\n").split("\n") if line)
+    return numbers, shared, Condensed(before, after, cases, repeated)
 
 
 def shared_part(users: Sequence[str]) -> str:
-    """Return the paragraphs with which all these texts begin, up to one that is between no tags."""
+    """Return the longest common beginning of these texts that ends with a paragraph and leaves no tag open."""
     common = users[0][: agreement(users)]
     end = common.rfind("\n\n") + 2
     while end > 1:
@@ -165,7 +165,7 @@ def shared_part(users: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
-    """Return the class of the answers to several cases, in rows. A row's answer is read by itself afterwards.
+    """Return the class that validates a packed answer in rows. The answer in each row is validated later.
 
     Raises:
         TypeError: if no schema can express `answer`.
@@ -182,13 +182,13 @@ def answers_class(answer: type[BaseModel]) -> type[BaseModel]:
 
 
 def case_field(number: int) -> str:
-    """Return the name of the answer to a case, in an object of the answers to several."""
+    """Return the field that holds the answer to a case in a packed answer by name."""
     return f"case_{number}"
 
 
 @lru_cache(maxsize=256)
 def answers_by_name(answer: type[BaseModel], cases: int) -> type[BaseModel]:
-    """Return the class of the answers to so many cases, by name. Each is read by itself afterwards.
+    """Return the class that validates a packed answer with a field for each case. Each answer is validated later.
 
     Raises:
         TypeError: if no schema can express `answer`.
@@ -199,7 +199,7 @@ def answers_by_name(answer: type[BaseModel], cases: int) -> type[BaseModel]:
 
 
 def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
-    """Return the answers by their cases' numbers; none for a number that repeats or that no case has."""
+    """Return the answers by case number, without numbers that repeat or belong to no case."""
     if not hasattr(value, "answers"):
         named = ((number, getattr(value, case_field(number), None)) for number in range(1, cases + 1))
         return {number: answer for number, answer in named if answer is not None}
@@ -209,7 +209,7 @@ def answers_by_case(value: BaseModel, cases: int) -> Mapping[int, object]:
 
 
 def in_full(answer: object, texts: Mapping[str, str]) -> object:
-    """Return an answer with these texts instead of what stands for them in its case."""
+    """Return an answer with its short forms expanded to these full texts."""
     match answer:
         case str():
             number, _, text = answer.strip().partition(" ")
@@ -225,10 +225,10 @@ def in_full(answer: object, texts: Mapping[str, str]) -> object:
 
 
 class Passages:
-    """Finds what the answer to one case takes from another: a passage or a name that its own prompt does not show.
+    """A check for answers that take a passage or a name from another case, which their own prompt does not show.
 
     Args:
-        people: names of people whom the cases may mention.
+        people: names that the cases may mention.
     """
 
     def __init__(self, pack: PackedPrompt, system: str, people: Iterable[str]) -> None:
@@ -241,7 +241,7 @@ class Passages:
         self._names = parts - self._words
 
     def are_foreign(self, index: int, answer: object) -> bool:
-        """Return whether an answer repeats a passage or a name of another case than that with this index."""
+        """Return whether the answer to the case at this index repeats a passage or a name of another case."""
         return any(self._is_foreign(index, text) for text in _texts(answer))
 
     def _is_foreign(self, index: int, text: str) -> bool:
@@ -256,7 +256,7 @@ class Passages:
         return any(name in cases[other] for name in named for other in others)
 
     def _passages(self, text: str) -> Iterator[str]:
-        """Yield the passages of a text that may be in a case: each in a case contains one of its blocks whole."""
+        """Yield the passages of a text that may be in a case: those that contain a block of a case."""
         starts = {
             start
             for at in range(len(text) - _BLOCK + 1)
@@ -266,7 +266,7 @@ class Passages:
         return (text[start : start + _PASSAGE] for start in sorted(starts))
 
     def _named(self, text: str) -> set[str]:
-        """Return the names in a text: words of it, or in scripts without capitals any part."""
+        """Return the names in a text: as whole words, or as any substring in scripts without capitals."""
         return self._words & set(_WORD.findall(text)) | {name for name in self._names if name in text}
 
 
@@ -286,7 +286,7 @@ def _plain(text: str) -> str:
 
 
 def _name_outside(seed: str, texts: Sequence[str]) -> str:
-    """Return 6 hexadecimal digits that none of these texts contains; longer ones cost tokens in every case."""
+    """Return 6 hexadecimal digits that occur in none of these texts; a longer name costs tokens in every case."""
     name = _digest(seed, *texts)[:6]
     while any(name in text for text in texts):
         name = _digest(name, *texts)[:6]

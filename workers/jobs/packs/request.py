@@ -1,8 +1,8 @@
-"""Requests for several cases: one for all, halves of it after a failure, and the share of each job in their cost.
+"""Packed requests: one for several cases, its halves after a failure, and each job's share of the cost.
 
-A pack that fails for its size or its content is halved and asked again, as far as the reservations of its jobs allow; a
-half that ends does not wait for the other.
-An item that is missing, unreadable or about another case costs its job this attempt; a further attempt is made alone.
+If a pack fails because of its size or its content, its halves are asked again, as far as the reservations of its jobs
+allow; answers of one half do not wait for the other. If an item is missing, unreadable or about another case, its
+job loses this attempt, and asks alone in the next.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ Result = ModelAnswer | Refused
 
 
 def ask_together(calls: Sequence[Call], following: Ask, sizes: PackSizes) -> Iterator[tuple[int, Result]]:
-    """Yield the index and the result of each call as soon as it is known.
+    """Ask for these calls together, and yield the index and the result of each as soon as it is known.
 
-    No request costs more than what the jobs that it asks about have left of their reservations.
+    No request may cost more than the unspent reservations of its jobs.
 
     Args:
-        calls: of one kind to one model, with one system prompt and one class of answer.
+        calls: calls of one kind to one model, with the same system prompt and answer class.
     """
     if len(calls) == 1:
         yield 0, following(calls[0])
@@ -88,13 +88,13 @@ def ask_together(calls: Sequence[Call], following: Ask, sizes: PackSizes) -> Ite
 
 
 def output_cap_of(calls: Sequence[Call]) -> int:
-    """Return the most tokens that a request for these calls may answer with, in thoughts and answers."""
+    """Return the output cap of a request for these calls, in tokens of reasoning and answers."""
     thoughts = sum(one.model.headroom_of(one.claim.job.key.kind) for one in calls)
     return thoughts + min(MOST_OUTPUT, sum(one.output_cap for one in calls) - thoughts)
 
 
 def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
-    """Return the answer to each case of a packed request, and count its share of what the request used."""
+    """Return the answer to each case of a packed request, and charge each case its share of the usage."""
     cases, pack, count = group.cases, group.pack, len(group.cases)
     if answer.value is None:
         answers = [replace(answer, text="", packed=count)] * count  # no job sees the text of all
@@ -104,9 +104,9 @@ def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
         passages = Passages(pack, cases[0].call.prompt.system, [*names, *cases[0].call.claim.case.world.names.values()])
         texts = texts_of(pack.prompt.user)
         for index, case in enumerate(cases):
-            found = in_full(by_case.get(index + 1), texts[index])
-            foreign = passages.are_foreign(index, found)
-            text = "" if found is None or foreign else msgspec.json.encode(found).decode()
+            item = in_full(by_case.get(index + 1), texts[index])
+            foreign = passages.are_foreign(index, item)
+            text = "" if item is None or foreign else msgspec.json.encode(item).decode()
             answers.append(_read(text, case.call.prompt, count, foreign=foreign))
     common = estimate_tokens(pack.prompt.system) + estimate_tokens(pack.shared)
     prompt_sizes = [count * estimate_tokens(case) + common for case in pack.cases]
@@ -118,7 +118,7 @@ def _answers(group: _Group, answer: ModelAnswer) -> list[ModelAnswer]:
 def _share(
     answer: ModelAnswer, cases: Sequence[_Case], prompt_sizes: Sequence[int], answer_sizes: Sequence[int]
 ) -> None:
-    """Share out what a request used: the prompt by the size of each case, the answer by the size of its item."""
+    """Divide a request's usage: the prompt by the size of each case, the answer by the size of each item."""
     usage, model = answer.usage, cases[0].call.model
     left, no_caps = [case.left for case in cases], [usage.tokens] * len(cases)
     prompts = shares_of(min(answer.prompt_tokens or usage.tokens, usage.tokens), prompt_sizes, no_caps)
@@ -155,12 +155,12 @@ class _Case:
 
     @property
     def left(self) -> Cost:
-        """Return what is left of the job's reservation."""
+        """Return the unspent part of the job's reservation."""
         one, used = self.call.claim.job.reserved, self.used
         return Cost(*(max(0, most - spent) for most, spent in zip(amounts(one), amounts(used), strict=True)))
 
     def answered(self, answer: ModelAnswer) -> ModelAnswer:
-        """Return an answer with the shares of this case."""
+        """Return an answer with this case's shares as its usage."""
         return replace(
             answer,
             usage=self.used,
@@ -172,7 +172,7 @@ class _Case:
 
 
 class _Group:
-    """Cases of one request, and how the request for these and others failed."""
+    """The cases of one request, and the failed answer to the larger request that contained them."""
 
     def __init__(self, cases: Sequence[_Case], failed: ModelAnswer | None = None) -> None:
         self.cases = cases
@@ -180,13 +180,13 @@ class _Group:
 
     @cached_property
     def pack(self) -> PackedPrompt:
-        """The prompt for all."""
+        """The packed prompt."""
         seed = "\n".join(case.call.claim.job.id for case in self.cases)
         return packed([case.call.prompt for case in self.cases], seed, by_name=not self.cases[0].call.model.reasons)
 
     @cached_property
     def call(self) -> Call:
-        """The call for all."""
+        """The call that asks for all cases."""
         first = self.cases[0].call
         if len(self.cases) == 1:
             return first
@@ -198,12 +198,12 @@ class _Group:
 
     @property
     def left(self) -> Cost:
-        """Return what is left of the reservations of all."""
+        """Return the unspent part of all reservations."""
         return reduce(added, (case.left for case in self.cases))
 
     @property
     def is_affordable(self) -> bool:
-        """Return whether the most that the request may cost is left."""
+        """Return whether the unspent reservations cover the maximum cost of the request."""
         job, model = self.call.claim.job, self.call.model
         correction = Correction(job.correction, job.correction_others)
         correction = correction if model.name == job.model else correction.raised
@@ -211,13 +211,13 @@ class _Group:
         return all(one <= other for one, other in zip(amounts(most), amounts(self.left), strict=True))
 
     def halves(self, failed: ModelAnswer | None) -> list[_Group]:
-        """Return both halves, the first one last."""
+        """Return both halves, the first one last, where it is popped next."""
         middle = len(self.cases) // 2
         return [_Group(self.cases[middle:], failed), _Group(self.cases[:middle], failed)]
 
 
 def _read(text: str, prompt: Prompt, cases: int, *, foreign: bool) -> ModelAnswer:
-    """Return the answer to one case, read as if the model had given it alone."""
+    """Validate the answer to one case as if its call had been made alone."""
     if not text:
         detail = "of another case" if foreign else "no item for the case"
         return ModelAnswer(usage=Cost(), failure=Failure(kind="empty", detail=detail), packed=cases)

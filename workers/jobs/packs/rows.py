@@ -1,4 +1,4 @@
-"""Answers in rows: lists of the values of objects, without their names, which a model would else write for each case.
+"""Answers in rows: lists of an object's values without its keys, which a model would otherwise write for each case.
 
 A row has the values in the order of the schema's fields; `false` and `[]` at its end may be left out.
 """
@@ -14,12 +14,12 @@ _NUMBER: Schema = {"type": "integer"}
 
 
 def case_row_schema(answer: Schema) -> Schema:
-    """Return the schema of a row of a case's number and its answer's values."""
+    """Return the schema of a row: a case's number, then the values of its answer."""
     return _row({"case": _NUMBER, **_fields(answer)})
 
 
 def answer_schema(row: Schema) -> Schema:
-    """Return the schema of the answers whose rows, after a case's number, a schema describes."""
+    """Return the schema of the answers whose rows have this schema."""
     return _object([*map(_field, row["items"]["anyOf"][1:])])
 
 
@@ -29,14 +29,14 @@ def layout(answer: Schema) -> str:
 
 
 def case_row(number: int, answer: Mapping[str, Any], schema: Schema) -> list[Any]:
-    """Return the row of a case's number and the values of an answer that has all fields of this schema."""
+    """Return a row: a case's number, then the values of an answer that has all fields of this schema."""
     return _without_end([number, *(_as_row(answer[name], field) for name, field in _fields(schema).items())])
 
 
 def read_case_row(row: object, schema: Schema) -> tuple[int, object] | None:
-    """Return a case's number and its answer from a row, or from an object with the number as "case"; None for others.
+    """Read a case's number and its answer from a row, or from an object with the number as "case"; else return None.
 
-    An answer whose values are more than its fields stays a list, which no answer is read from.
+    If a row has more values than fields, the answer stays a list, which does not validate.
     """
     if isinstance(row, Mapping):
         number, answer = row.get("case"), dict(row)
@@ -65,7 +65,7 @@ def _variant(name: str, field: Schema) -> Schema:
 
 
 def _row(fields: Mapping[str, Schema]) -> Schema:
-    """Return the schema of a row of these values; what may be left out at its end is not counted as least."""
+    """Return the schema of a row of these values; `minItems` excludes those that its end may leave out."""
     needed = max((at for at, field in enumerate(fields.values(), 1) if _left_out(field) is None), default=1)
     variants = [_variant(name, field) for name, field in fields.items()]
     return {"type": "array", "items": {"anyOf": variants}, "minItems": needed, "maxItems": len(fields)}
@@ -82,7 +82,7 @@ def _row_schema(schema: Schema) -> Schema:
 
 
 def _field(variant: Schema) -> tuple[str, Schema]:
-    """Return the name of a value of a row, and the schema of the field that it stands for."""
+    """Return the name and the schema of the field that a value of a row represents."""
     return variant.get("description", "").partition(":")[0], _field_schema(variant)
 
 
@@ -127,7 +127,7 @@ def _from_row(value: Any, schema: Schema) -> Any:
     names = [*fields]
     if len(value) == 1 and isinstance(value[0], Mapping) and value[0].keys() & fields.keys():
         return value[0]
-    if len(value) > len(names) and fields[names[-1]].get("type") == "array":  # the list's items without its brackets
+    if len(value) > len(names) and fields[names[-1]].get("type") == "array":  # a list's items without brackets
         value = [*value[: len(names) - 1], value[len(names) - 1 :]]
     if len(value) > len(names):
         return value
@@ -142,7 +142,7 @@ def _only(schema: Schema) -> Schema | None:
 
 
 def _left_out(field: Schema) -> Any:
-    """Return the value that a field has if its row ends before it."""
+    """Return the value of a field that its row leaves out; None if the field is required."""
     if field.get("type") == "boolean":
         return False
     return [] if field.get("type") == "array" and not field.get("minItems") else None

@@ -1,4 +1,4 @@
-"""Shares of what a request used among the jobs that it answered. They add up exactly."""
+"""Division of a request's usage among its jobs. The shares add up exactly."""
 
 from __future__ import annotations
 

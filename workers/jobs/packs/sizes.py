@@ -1,6 +1,6 @@
-"""How many cases of a kind a model is asked at once: as many as it has shown that it can answer.
+"""Pack sizes: how many cases of a kind one request puts to a model. They grow while no answer has a fault.
 
-A fault counts for its kind alone: a model that cannot make ten plans at once may still rate for ten owners.
+A fault counts only for its kind: a model that cannot make ten plans at once may still rate for ten owners.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from cogitate.workers.jobs.call import Call
 
 FIRST = 2
 MOST = 32  # cases of one request; with more, no published measurement shows a further saving
-FIRST_PAUSE = 8  # calls made alone before a model that failed with two cases is asked for two again
+FIRST_PAUSE = 8  # calls made alone after a model failed with two cases, before it is asked for two again
 LONGEST_PAUSE = 512
 
 
 @dataclass
-class _Known:
+class _PackSize:
     size: int = FIRST
-    alone: int = 0  # calls that are still to be made alone
+    alone: int = 0  # further calls to make alone
     pause: int = FIRST_PAUSE
     failed: bool = False  # whether a pack had a fault
-    output: int = 0  # tokens of an answer in the pack with the longest ones on average
-    tried: bool = False  # whether a pack is asked that may show more
+    output: int = 0  # tokens of an answer: the largest mean of a pack
+    trying: bool = False  # whether a pack in flight may raise the size
 
 
 class PackSizes:
@@ -33,10 +33,10 @@ class PackSizes:
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
-        self._known: dict[tuple[str, str], dict[str, _Known]] = {}  # by endpoint and model, then by kind
+        self._known: dict[tuple[str, str], dict[str, _PackSize]] = {}  # by endpoint and model, then by kind
 
     def next(self, call: Call) -> int:
-        """Return the cases of the next request of this call's kind; 1: it is made alone."""
+        """Return how many cases the next request of this call's kind may have; 1: ask alone."""
         with self._lock:
             known = self._of(call)
             if known.alone:
@@ -45,36 +45,37 @@ class PackSizes:
             return known.size
 
     def grows(self, call: Call) -> bool:
-        """Return whether no pack had a fault so far, and the model may show more."""
+        """Return whether no pack has had a fault so far, and the size is below its limit."""
         with self._lock:
             known = self._of(call)
             return not known.failed and known.size < MOST
 
     @contextmanager
     def shown(self, call: Call, cases: int, seconds: float) -> Iterator[int]:
-        """Yield how many of these cases to ask for now: as many as the model has shown that it can answer.
+        """Yield how many of these cases to ask for now: at most the current size.
 
-        While others try whether it can answer more, wait for what they see; yield 0 if that takes longer, or if a pack
-        had a fault.
+        While another thread asks for a pack that may raise the size, wait for it, at most this many seconds. Yield 0 if
+        it takes longer, or if a pack had a fault.
         """
         with self._lock:
             known = self._of(call)
-            ready = self._lock.wait_for(lambda: known.failed or known.size >= cases or not known.tried, seconds)
+            ready = self._lock.wait_for(lambda: known.failed or known.size >= cases or not known.trying, seconds)
             size = min(cases, known.size) if ready and not known.failed else 0
-            tries = 0 < size < cases
-            known.tried |= tries
+            may_raise = 0 < size < cases
+            known.trying |= may_raise
         try:
             yield size
         finally:
-            if tries:
+            if may_raise:
                 with self._lock:
-                    known.tried = False
+                    known.trying = False
                     self._lock.notify_all()
 
     def expected_output(self, calls: Sequence[Call]) -> int:
-        """Return how many tokens the answers to calls of one kind may have, thoughts excluded.
+        """Estimate the tokens of the answers to calls of one kind, reasoning excluded.
 
-        Those of the pack with the longest answers so far count twice; before the first pack, the caps of answers count.
+        Each answer counts as twice the largest mean of a pack so far, at most its cap; before the first pack, as its
+        cap.
         """
         with self._lock:
             each = 2 * self._of(calls[0]).output
@@ -82,12 +83,12 @@ class PackSizes:
         return sum(min(each or cap, cap) for cap in caps)
 
     def ended(self, call: Call, cases: int, *, clean: bool, output: int = 0) -> None:
-        """Double the size after a full pack without a fault (`clean`); halve it after a pack with one.
+        """Record a pack: double the size if it was full and had no fault (`clean`), halve it after a fault.
 
-        After a fault among two cases, further calls are made alone, twice as many each time.
+        After a fault with two cases, further calls are made alone; their number doubles with each such fault.
 
         Args:
-            output: tokens of its answers, thoughts excluded.
+            output: tokens of its answers, reasoning excluded.
         """
         with self._lock:
             known = self._of(call)
@@ -104,10 +105,10 @@ class PackSizes:
                 known.size, known.alone = FIRST, known.pause
                 known.pause = min(LONGEST_PAUSE, 2 * known.pause)
 
-    def _of(self, call: Call) -> _Known:
-        """Return what is known of a kind; of a new one, what the model has shown with the others."""
+    def _of(self, call: Call) -> _PackSize:
+        """Return the state of a kind; a new kind starts with the largest size of the model's kinds without a fault."""
         kinds = self._known.setdefault((call.model.endpoint, call.model.model), {})
         kind = call.claim.job.key.kind
         if kind not in kinds:
-            kinds[kind] = _Known(max((known.size for known in kinds.values() if not known.failed), default=FIRST))
+            kinds[kind] = _PackSize(max((known.size for known in kinds.values() if not known.failed), default=FIRST))
         return kinds[kind]

@@ -204,7 +204,7 @@ def entered(claim: dict[str, Any], model: dict[str, Any], **settings: Any) -> li
     changed = msgspec.structs.replace(claim_of(JOB), **claim)
     call = Call.of(changed, PROMPT, msgspec.structs.replace(MODEL, **model), CAP, 0.0)
     calls.ask(call)
-    (options,) = calls._ways
+    (options,) = calls._chains
     return [type(layer).__name__ for layer in calls._layers(options)]
 
 
