@@ -108,12 +108,21 @@ def _names_stranger(text: str, people: Iterable[str]) -> bool:
 
 
 def _names(text: str, name: str) -> bool:
-    first = name.partition(" ")[0]
-    return first in text and (is_unspaced(first[0]) or re.search(rf"\b{re.escape(first)}\b", text) is not None)
+    first = _first_name(name)
+    return (
+        first != ""
+        and first in text
+        and (is_unspaced(first[0]) or re.search(rf"\b{re.escape(first)}\b", text) is not None)
+    )
+
+
+def _first_name(name: str) -> str:
+    return next(iter(name.split()), "")
 
 
 def _calls(text: str, name: str) -> bool:
-    if (first := name.partition(" ")[0]) not in text:
+    first = _first_name(name)
+    if not first or first not in text:
         return False
     first = re.escape(first)
     return re.search(rf"(?:^|[,，、.!?。！？…] ?){first}(?:[,，、!！:：]|[.?!。？！]?$)", text) is not None

@@ -269,6 +269,12 @@ def test_what_is_said_of_somebody_who_is_not_there_is_not_planned() -> None:
     assert len(_items("b", ("a", "Supper at the plaza tomorrow at 18:00."))) == 1
 
 
+@pytest.mark.parametrize("name", [" Eve", " ", ""])
+def test_any_stored_name_can_be_absent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NAMES, "agent:e", name)
+    assert len(_items("b", ("a", "Supper with us at the plaza tomorrow at 18:00."))) == 1
+
+
 @pytest.mark.parametrize(
     ("line", "due"),
     [
