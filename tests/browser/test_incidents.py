@@ -281,11 +281,13 @@ def test_the_last_minutes_count_what_the_status_counts(opened: Any, incidents: I
 
         def told() -> list[str]:
             status = incidents.scene.status()
-            sources, reasons = Counter[str](), Counter[str]()
+            sources, reasons, decisions = Counter[str](), Counter[str](), Counter[str]()
             for facts in status["jobs"].values():
                 sources.update(facts.get("source", {}))
+                decisions.update(facts.get("decision", {}))
                 reasons.update(facts.get("reason", {}))
-            thought = f"{sources['llm'] + sources['cached']:,} of {sources.total():,}"
+            never_open = decisions.total() - decisions["admitted"] - decisions["heuristic"]  # too slow, or no budget
+            thought = f"{sources['llm'] + sources['cached']:,} of {sources.total() - never_open:,}"
             failed = reasons["failed"] + reasons["dead"]
             refused = sum(one["requests"] for one in status["refusals"])
             return [f"{status['tick']:,}", thought, f"{reasons['late']:,}", f"{failed:,}", f"{refused:,}"]

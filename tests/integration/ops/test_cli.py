@@ -83,7 +83,9 @@ def test_progress_and_summary_report_results_and_next_steps(finished: tuple[Path
     assert "replay town-1 --verify --data-dir" in said
 
 
-def test_nothing_is_left_behind(finished: tuple[Path, dict[str, Any], str], eventually: Eventually) -> None:
+def test_a_finished_run_leaves_no_server_file_and_no_process(
+    finished: tuple[Path, dict[str, Any], str], eventually: Eventually
+) -> None:
     assert not (finished[0] / "server.json").exists()
     eventually(lambda: not left_behind(finished[0]), "its processes to be gone")
 

@@ -412,7 +412,7 @@ def test_delete_asks_for_confirmation_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("typed", ["n\n", "", "perhaps\nn\n"])
-def test_nothing_is_removed_when_the_answer_is_no(
+def test_delete_keeps_the_run_if_the_operator_does_not_confirm(
     facts_of: Facts, lived: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
     answers = io.StringIO(typed)

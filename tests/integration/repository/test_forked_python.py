@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_forked_process_has_what_it_was_started_with(folder: Path) -> None:
+def test_a_forked_process_keeps_its_arguments_environment_and_input(folder: Path) -> None:
     command = [sys.executable, "-W", "error", "tell.py", "one", "two words"]
     with subprocess.Popen(
         command,
@@ -103,7 +103,7 @@ def test_it_ends_as_an_interpreter_does(folder: Path) -> None:
         assert process.wait(LONGEST) == -signal.SIGINT
 
 
-def test_what_it_starts_is_its_own_child(folder: Path) -> None:
+def test_a_nested_process_is_a_child_of_the_forked_one(folder: Path) -> None:
     done = subprocess.run([sys.executable, "nested.py"], cwd=folder, capture_output=True, text=True, check=True)
     parent, _, told = done.stdout.partition(" ")
     assert json.loads(told)["forked"]
@@ -137,7 +137,7 @@ def in_a_shell(script: str, folder: Path, **environment: str) -> str:
     ).stdout
 
 
-def test_what_a_shell_starts_has_what_it_was_started_with(folder: Path) -> None:
+def test_a_process_forked_from_a_shell_keeps_its_arguments_environment_and_input(folder: Path) -> None:
     (folder / "more").mkdir()
     told = json.loads(in_a_shell("MINE=here python -W error tell.py 'two words'", folder))
     assert told["forked"]

@@ -332,7 +332,7 @@ def test_a_world_states_within_how_many_ticks_it_needs_a_result(client: Redis) -
     assert refused.due == refused.key.tick + 2
 
 
-def test_in_a_run_with_fixed_due_ticks_it_bounds_them_and_nothing_is_timed(client: Redis) -> None:
+def test_within_bounds_fixed_due_ticks_and_no_latency_is_recorded(client: Redis) -> None:
     host = host_of(client, bounds=None)
     (usual,) = host.turn(("think", OWNER))
     (soon,) = host.turn(("think", OWNER), within=2)

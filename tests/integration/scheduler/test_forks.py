@@ -222,7 +222,7 @@ def test_the_difference_of_two_forks_is_what_changed_first_in_one_of_them(
     assert "harbour" in found.difference.a
 
 
-def test_a_host_that_differs_before_the_tick_of_the_fork_is_told(
+def test_a_fork_fails_if_its_host_differs_before_the_fork_tick(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary
 ) -> None:
     with pytest.raises(LedgerError, match="tick 100: this host acted differently from run 'source'"):

@@ -128,7 +128,7 @@ def test_a_limit_may_be_set_below_the_spending(tmp_path: Path) -> None:
     proven(client, loop)
 
 
-def test_a_refusal_is_told_with_the_limit_that_held_then(tmp_path: Path) -> None:
+def test_a_refusal_shows_the_limit_in_force_at_the_time(tmp_path: Path) -> None:
     client = empty_redis()
     live(tmp_path, client, LOWER)
     summary = summarise_run(client, RUN)

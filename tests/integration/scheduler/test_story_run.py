@@ -82,7 +82,9 @@ def test_workers_pace_and_hash_seed_leave_the_digest(tmp_path: Path) -> None:
     assert ran["digest"] == digest_of_a_day(latencies_stated=True)
 
 
-def test_nothing_is_wrong_with_two_days(lived: tuple[Redis, TickLoop, list[tuple[int, Any]]]) -> None:
+def test_two_days_pass_the_audit_and_replay_to_the_same_digest(
+    lived: tuple[Redis, TickLoop, list[tuple[int, Any]]],
+) -> None:
     client, loop, _ = lived
     assert audit(client, "valley") == []
     assert replay(client, "valley", empty_redis()).digest == loop.digest

@@ -171,7 +171,7 @@ def test_a_world_without_checkpoints_keeps_every_line_that_it_must_be_handed_aga
     assert audit(lived.client, RUN) == []
 
 
-def test_nothing_is_removed_that_could_not_be_exported(tmp_path: Path) -> None:
+def test_journal_lines_are_kept_if_their_export_fails(tmp_path: Path) -> None:
     (tmp_path / "journal").write_text("a file where a folder should be")
     with structlog.testing.capture_logs() as logs:
         lived = live(empty_redis(), settings_of(tmp_path, 1))

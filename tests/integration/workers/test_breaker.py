@@ -213,7 +213,7 @@ def test_the_answer_of_a_probe_decides(
     assert (vitals(client).breaker, vitals(client).why) == (after, why)
 
 
-def test_where_the_breaker_is_closed_nothing_is_tried(gate_of: MakeGate, client: Redis) -> None:
+def test_a_closed_breaker_is_not_probed(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of({"breaker_failures": 1})
 
     def never(deadline: float) -> Failure | None:

@@ -44,7 +44,7 @@ def test_a_text_that_is_kept_again_counts_once_and_leaves_in_its_time(client: Re
         assert 0 < client.pttl(key) <= 5_000
 
 
-def test_nothing_is_kept_for_a_run_that_is_gone(client: Redis) -> None:
+def test_a_deleted_run_keeps_no_texts(client: Redis) -> None:
     assert keep(client, "a", "1", guarded=True) == 0
     client.set("incarnation", "other")
     assert keep(client, "a", "1", guarded=True) == 0

@@ -144,7 +144,7 @@ def test_a_refused_connection_sends_nothing_and_costs_nothing() -> None:
     assert answer.usage == Cost()
 
 
-def test_a_deadline_that_is_over_sends_nothing() -> None:
+def test_a_call_past_its_deadline_sends_no_request() -> None:
     with FakeEndpoint() as endpoint, client_of(endpoint.url) as client:
         answer = ask(client, seconds=-1.0)
         assert endpoint.stats().requests == 0

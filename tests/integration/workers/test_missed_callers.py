@@ -108,7 +108,7 @@ def test_a_dead_caller_gets_that_time_once_however_rarely_others_ask(client: Red
     assert ask(client, "other", second, cap=1)[0] == "go"
 
 
-def test_who_ends_in_order_frees_what_it_holds_at_once(client: Redis) -> None:
+def test_a_caller_that_ends_in_order_frees_its_slots_at_once(client: Redis) -> None:
     ask(client, "one", cap=1)
     ran(client, "renew", ["gone", "one"])
     assert ask(client, "other", NOW + 1, cap=1)[0] == "go"
@@ -159,7 +159,7 @@ def test_the_try_of_a_model_set_aside_passes_to_the_next_and_the_slow_one_cannot
     assert "trying:m" not in gate(client)
 
 
-def test_what_an_older_worker_holds_is_free_at_its_time(client: Redis) -> None:
+def test_a_slot_of_an_older_worker_is_free_when_it_expires(client: Redis) -> None:
     given(client)
     client.zadd(KEYS[1], {"of-an-older-version": NOW + 30 * SECOND})
     for after in range(0, 30 * SECOND, 3 * SECOND):

@@ -42,9 +42,7 @@ def saying(status: int, body: bytes, **headers: str) -> FakeResponse:
         (saying(401, PAGE), "auth"),
     ],
 )
-def test_what_answers_in_the_place_of_an_endpoint_is_told_from_what_the_endpoint_says(
-    response: FakeResponse, kind: str
-) -> None:
+def test_an_intermediarys_response_is_distinguished_from_the_endpoints(response: FakeResponse, kind: str) -> None:
     with FakeEndpoint(rule=lambda request, in_flight: response) as endpoint, client_of(endpoint.url) as client:
         failure = ask(client).failure
     assert failure is not None

@@ -133,7 +133,7 @@ def test_the_cap_counts_claims_not_hints(client: Redis) -> None:
     sound(client)
 
 
-def test_what_the_jobs_of_a_tick_left_of_its_limit_serves_retries(client: Redis) -> None:
+def test_retries_use_the_unused_limit_of_their_tick(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 5})
     first, second = host.turn(("think", OWNER), ("think", OTHER))
     claims = worker(client)

@@ -139,7 +139,7 @@ def test_a_resumed_host_has_the_first_hosts_knowledge(client: Redis) -> None:
 
 
 @pytest.mark.parametrize("apply", ["due", "ready"])
-def test_nothing_is_left_of_jobs_that_ended(client: Redis, apply: Any) -> None:
+def test_ended_jobs_leave_no_keys(client: Redis, apply: Any) -> None:
     host = Host(client, apply=apply, limits={"tick.run.calls": 4}, owners=[OWNER, OTHER, "agent:cy"])
     claims = worker(client)
     host.turn()

@@ -127,7 +127,7 @@ def test_a_pipeline_over_ledgers_answers_in_its_order(client: Redis, runs: list[
             pipe.execute()
 
 
-def test_what_belongs_to_no_run_is_on_the_first_ledger(client: Redis, urls: list[str]) -> None:
+def test_the_first_ledger_holds_keys_that_belong_to_no_run(client: Redis, urls: list[str]) -> None:
     client.hset(WORKERS, "w", "sign")
     day = RealDay(client, Settings(real_day_tokens=100))
     assert day.reserve(Cost(tokens=60)) not in ("real_day_spent", "real_day_away")

@@ -36,7 +36,7 @@ def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
 
 
 @pytest.mark.parametrize("newer", [(), ("u",)], ids=["the newest attempt", "an earlier attempt"])
-def test_a_repeated_claim_of_an_attempt_that_is_over_is_refused(run: Redis, newer: tuple[str, ...]) -> None:
+def test_a_lost_attempt_cannot_be_claimed_again(run: Redis, newer: tuple[str, ...]) -> None:
     for token in ("t", *newer):
         assert claim(run, token)[0] == "ok"
         run.hset(f"{RUN}job:k", "token", "")  # its lease has run out
@@ -70,7 +70,7 @@ def test_refused_claims_change_nothing(run: Redis, state: dict[str, Any], job: d
     assert everything(run) == before
 
 
-def test_a_claim_of_a_forks_job_tells_what_it_came_to_in_the_source(run: Redis) -> None:
+def test_a_claim_of_a_forks_job_returns_its_outcome_in_the_source(run: Redis) -> None:
     run.hset(f"{RUN}origin_outcomes", mapping={"k": "result", "other": "of another job"})
     assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "result", 0]
 

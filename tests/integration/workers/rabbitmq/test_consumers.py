@@ -145,7 +145,7 @@ def test_a_canceled_consumer_gets_nothing_further(
     assert count_waiting(rabbitmq.url, LONGEST, ["plan"]) == {"plan": 0}
 
 
-def test_what_is_no_hint_is_dropped_and_logged(settings: Settings, consumer: Callable[[int], Consumer]) -> None:
+def test_an_invalid_message_is_dropped_and_logged(settings: Settings, consumer: Callable[[int], Consumer]) -> None:
     worker = consumer(9)
     connection = connect_amqp(settings.messages_url(), LONGEST)
     channel = connection.channel()
