@@ -70,7 +70,7 @@ def test_a_body_continues_with_the_ends_in_the_order_of_the_owners(cogitate_loop
     assert [entry.text for entry in loop.memory(ADA).recent(9)] == ["The bridge will be mended."]
 
 
-def test_it_does_in_one_call_what_a_loop_over_the_ticks_does(cogitate_loop: Loops) -> None:
+def test_decide_equals_a_loop_that_requests_and_waits(cogitate_loop: Loops) -> None:
     votes(latency=2)
     short = opened(cogitate_loop, ticks=20)
     for _ in short:
@@ -92,7 +92,7 @@ def test_it_does_in_one_call_what_a_loop_over_the_ticks_does(cogitate_loop: Loop
     assert audit(short.ledger.client, "test") == []
 
 
-def test_what_other_jobs_did_on_the_way_is_in_the_open_tick(cogitate_loop: Loops) -> None:
+def test_the_open_tick_has_the_jobs_that_ended_during_a_decision(cogitate_loop: Loops) -> None:
     votes(latency=4)
     votes(name="hum", order=91, latency=2)
     loop = opened(cogitate_loop)
@@ -170,7 +170,7 @@ def dying(advance: Callable[[], Any], stop: int) -> Callable[[], Any]:
     return advanced
 
 
-def test_a_resumed_world_that_decides_otherwise_is_told_so(cogitate_loop: Loops) -> None:
+def test_a_resumed_world_that_decides_otherwise_raises_world_diverged(cogitate_loop: Loops) -> None:
     votes(latency=3)
     client = FakeRedis()
     loop = opened(cogitate_loop, client=client)
@@ -195,7 +195,7 @@ def test_a_resumed_world_that_decides_otherwise_is_told_so(cogitate_loop: Loops)
         ([ADA], {"params": lambda owner: 5}, InputError, "params"),
     ],
 )
-def test_what_is_refused_requests_nothing_and_leaves_the_tick_open(
+def test_a_refused_decision_requests_nothing_and_leaves_the_tick_open(
     cogitate_loop: Loops, owners: Any, more: Any, error: type[Exception], why: str
 ) -> None:
     votes()
@@ -244,7 +244,7 @@ def after_a_checkpoint(loop: TickLoop) -> None:
         (lambda loop: loop.decide("vote", [ADA]), 3, "is over at tick 3, before 1 of the jobs to decide have ended"),
     ],
 )
-def test_where_no_boundary_can_follow_it_is_refused(
+def test_a_decision_needs_a_later_boundary(
     cogitate_loop: Loops, call: Callable[[TickLoop], object], ticks: int, why: str
 ) -> None:
     votes(latency=5)
@@ -253,7 +253,7 @@ def test_where_no_boundary_can_follow_it_is_refused(
         in_each_body(loop, call)
 
 
-def test_outside_of_a_body_it_is_refused(cogitate_loop: Loops) -> None:
+def test_a_decision_needs_an_open_tick(cogitate_loop: Loops) -> None:
     votes()
     loop = opened(cogitate_loop, ticks=2)
     for call in (lambda: loop.decide("vote", [ADA]), lambda: loop.open_tick):

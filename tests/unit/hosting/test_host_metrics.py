@@ -30,7 +30,7 @@ def test_a_failing_export_of_the_journal_is_reported_until_it_succeeds() -> None
         ("applied", "whatever somebody wrote into Redis", "other"),
     ],
 )
-def test_the_failure_of_a_job_is_one_of_few_words(end: Any, failure: str, label: str) -> None:
+def test_the_failure_label_has_bounded_cardinality(end: Any, failure: str, label: str) -> None:
     metrics = HostMetrics(FakeRedis(), "town")
     key = JobKey(1, "plan", "agent:ada", 0, 0)
     core = SimpleNamespace(ended=[Ended(key=key, end=end)], decided=[])

@@ -40,7 +40,7 @@ def test_a_view_shows_the_last_boundary_and_a_kept_view_follows(cogitate_loop: L
     assert [entry.text for entry in view.recent(2)] == ["Cart 2 went by.", "Cart 3 went by."]
 
 
-def test_a_new_owner_has_a_memory_from_the_next_tick_and_a_former_one_none(cogitate_loop: Loops) -> None:
+def test_a_memory_exists_from_the_tick_after_a_join_until_the_owner_leaves(cogitate_loop: Loops) -> None:
     loop = cogitate_loop(owners=OWNERS, ticks=4)
     for tick in loop:
         if tick.number == 1:

@@ -97,7 +97,7 @@ def trajectory(model: Any) -> list[object]:
         ("EpsteinCivilViolence", {"width": 8, "height": 8}),
     ],
 )
-def test_a_model_goes_its_own_way_with_minds_as_without(name: str, sizes: dict[str, int], redis: FakeRedis) -> None:
+def test_minds_leave_the_trajectory_of_a_model_unchanged(name: str, sizes: dict[str, int], redis: FakeRedis) -> None:
     alone, accompanied = (built(name, seed=3, **sizes) for _ in range(2))
     thoughts = 0
     for _ in range(40):
@@ -222,7 +222,7 @@ def test_a_finished_run_lets_the_model_continue(redis: FakeRedis) -> None:
         assert (steps_of(model), minds.loop.tick, minds.applied) == (4, 2, [])
 
 
-def test_a_step_that_fails_leaves_the_minds_as_they_were(redis: FakeRedis) -> None:
+def test_a_failed_step_advances_no_minds(redis: FakeRedis) -> None:
     class Broken(example("BoltzmannWealth")):  # type: ignore[misc]
         def step(self) -> None:
             super().step()
@@ -241,7 +241,7 @@ def test_a_step_that_fails_leaves_the_minds_as_they_were(redis: FakeRedis) -> No
 
 
 @pytest.mark.parametrize("where", ["who", "sees", "brief"])
-def test_an_error_of_the_hosts_in_a_tick_is_told_again_by_every_later_step(where: str, redis: FakeRedis) -> None:
+def test_every_step_after_a_host_error_raises_that_error(where: str, redis: FakeRedis) -> None:
     class Growing(example("BoltzmannWealth")):  # type: ignore[misc]
         def step(self) -> None:
             super().step()
@@ -268,7 +268,7 @@ def test_an_error_of_the_hosts_in_a_tick_is_told_again_by_every_later_step(where
         assert minds.loop.tick == 2
 
 
-def test_a_perception_that_is_none_names_the_agent(redis: FakeRedis) -> None:
+def test_an_invalid_perception_names_the_agent(redis: FakeRedis) -> None:
     model = built("BoltzmannWealth", n=1, seed=1)
     with minds_of(model, sees=lambda agent: 42), pytest.raises(InputError, match="`sees` returned 42 for agent:1: "):
         model.step()
@@ -321,7 +321,7 @@ def test_a_resumed_run_takes_the_agents_of_a_present_model_without_a_warning(red
     assert [log for log in logs if log["event"] == "resume.ignored"] == []
 
 
-def test_an_observation_and_several_are_seen_as_they_are(redis: FakeRedis) -> None:
+def test_sees_returns_one_observation_or_several(redis: FakeRedis) -> None:
     model = built("BoltzmannWealth", n=1, seed=1)
     both = [Observation(text="A coin fell.", minute=1, importance=9), "It rolled away."]
     seen = iter([both, None, both[0]])

@@ -87,7 +87,7 @@ def test_another_thread_cannot_act_in_the_turn(cogitate_loop: Loops) -> None:
 
 
 @pytest.mark.parametrize("minutes", [1, 10])
-def test_an_observation_is_of_the_tick_unless_it_names_another_time(cogitate_loop: Loops, minutes: int) -> None:
+def test_an_observation_has_the_time_of_the_tick_by_default(cogitate_loop: Loops, minutes: int) -> None:
     settings = PinnedSettings(seconds_per_tick=60 * minutes)
     loop = cogitate_loop(owners={ADA: Profile(name="Ada")}, ticks=3, start_minute=500, settings=settings)
     for tick in loop:

@@ -62,6 +62,6 @@ def test_seconds_that_no_tick_has_are_refused(seconds: Any) -> None:
 
 
 @pytest.mark.parametrize("exist", ["refuse", "", None])
-def test_ways_that_do_not_exist_are_refused_with_those_that_do(exist: Any) -> None:
+def test_an_unknown_exist_value_is_refused_with_the_valid_ones(exist: Any) -> None:
     with pytest.raises(ConfigurationError, match='"create", "resume" or "replace"'):
         cogitate.open("village", OWNERS, exist=exist)

@@ -82,7 +82,7 @@ def test_a_resumed_run_states_its_experience() -> None:
 @pytest.mark.parametrize(
     "changed", [{"tick_rate": None}, {"llm": "heuristic"}, {"wait": 1.0}], ids=["unpaced", "heuristic", "waits"]
 )
-def test_other_runs_say_nothing(changed: dict[str, Any]) -> None:
+def test_an_unpaced_run_prints_no_pace_lines(changed: dict[str, Any]) -> None:
     assert not is_paced(settings_of(**changed))
     assert paced_lines(settings_of(**changed), Latencies(), 25, {}) == []
 

@@ -106,7 +106,7 @@ def test_a_market_in_chinese_speaks_chinese(cogitate_loop: Loops) -> None:
     }
 
 
-def test_knights_keep_their_hours_and_what_is_declared_between_them(cogitate_loop: Loops) -> None:
+def test_a_group_routine_keeps_its_hours_and_untimed_habits(cogitate_loop: Loops) -> None:
     watch = ["prayers @chapel", "9:00 sword drill @yard", "14:00-18:00 patrol @wall", "~19h30 feast @hall"]
     owners = {
         "group:watch": Profile(name="The watch", routine=tuple(watch)),
@@ -120,7 +120,7 @@ def test_knights_keep_their_hours_and_what_is_declared_between_them(cogitate_loo
     assert plan[3] in [("feast", "hall-1"), ("feast", "hall-2")]
 
 
-def test_a_host_that_says_nothing_of_a_day_gets_an_open_one(cogitate_loop: Loops) -> None:
+def test_a_profile_without_a_routine_gets_an_open_day(cogitate_loop: Loops) -> None:
     owners = {
         "agent:r7": Profile(name="R7"),
         "agent:r8": Profile(name="R8", occupation="maintenance robot"),
@@ -158,7 +158,7 @@ def test_a_world_without_days_makes_no_plan_and_acts_all_the_same(cogitate_loop:
         ({"group": "crew"}, "'crew' is not an owner"),
     ],
 )
-def test_what_cannot_be_a_routine_is_refused_at_the_edge(
+def test_an_invalid_routine_is_refused_when_the_loop_opens(
     profile: dict[str, Any], fault: str, cogitate_loop: Loops
 ) -> None:
     with pytest.raises(InputError) as raised:
@@ -166,7 +166,7 @@ def test_what_cannot_be_a_routine_is_refused_at_the_edge(
     assert fault in str(raised.value)
 
 
-def test_a_list_of_habits_is_one_too(cogitate_loop: Loops) -> None:
+def test_a_routine_may_be_a_list(cogitate_loop: Loops) -> None:
     habits: Any = ["8:00 shift"]
     loop = cogitate_loop(owners={"agent:r7": Profile(name="R7", routine=habits)}, ticks=370)
     assert plans(loop) == {"agent:r7": [("shift", None)]}

@@ -18,7 +18,7 @@ Loops = Callable[..., TickLoop]
 LIMITS = {"run.run.tokens": 100_000, "day.run.calls": 40, "day.owner:*.jobs": 9, "tick.run.jobs": 5}
 
 
-def test_the_limits_stand_where_readers_see_them(cogitate_loop: Loops) -> None:
+def test_spent_shows_the_limits_and_totals_that_readers_see(cogitate_loop: Loops) -> None:
     settings = PinnedSettings(limits=LIMITS)
     loop = cogitate_loop(owners={"agent:ada": Profile(name="Ada")}, ticks=400, settings=settings)
     named = {("run:0", "run", "tokens"), ("day:0", "run", "calls"), ("tick:0", "run", "jobs")}
@@ -40,7 +40,7 @@ def test_the_limits_stand_where_readers_see_them(cogitate_loop: Loops) -> None:
     assert {(line.scope, line.unit) for line in ours} >= {("owner:agent:ada", "jobs"), ("run", "tokens")}
 
 
-def test_without_redis_it_says_so(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_spent_raises_ledger_unavailable(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object, **__: object) -> None:
         raise NoConnection("Connection refused")
 

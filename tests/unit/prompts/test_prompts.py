@@ -224,7 +224,7 @@ def test_fields_with_a_default_may_be_missing() -> None:
         DailyPlan.model_validate({"activities": [{"time": "7:00 AM", "location": ""}]})
 
 
-def test_our_templates_are_the_ones_listed() -> None:
+def test_every_built_in_template_is_listed() -> None:
     assert sorted(path.stem for path in FOLDER.glob("*.j2")) == sorted(VALUES)
 
 
@@ -242,7 +242,7 @@ def test_a_smaller_share_of_memory_leaves_out_the_least_important() -> None:
     assert WORLD.names[KLAUS] in half.user
 
 
-def test_a_time_is_the_first_and_has_its_own_half_of_the_day(subtests: pytest.Subtests) -> None:
+def test_clock_text_reads_the_first_time_with_its_half_of_the_day(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, str]] = [
         ("周一上午9点", "9:00 AM"),
         ("星期三 8:00", "8:00 AM"),

@@ -57,7 +57,7 @@ def test_every_container_is_confined_and_its_log_rotated() -> None:
         assert set(service["logging"]["options"]) == {"max-size", "max-file"}, name
 
 
-def test_the_commands_are_those_without_docker() -> None:
+def test_compose_runs_the_same_commands_as_a_bare_machine() -> None:
     compose = (ROOT / "docker-compose.yml").read_text()
     assert "celery -A cogitate worker" in compose
     assert "celery -A cogitate flower" in compose

@@ -85,7 +85,7 @@ def test_a_hint_is_for_a_job_of_the_kind_of_its_task(kind: str) -> None:
         check_hint(with_body([[f"town/420/{kind}/agent:ann/0/0"], {}, {}]), "plan")
 
 
-def test_what_another_version_adds_to_a_message_is_ignored() -> None:
+def test_unknown_fields_of_a_message_are_ignored() -> None:
     message = changed(("headers", "later"), {"a": 1})
     assert check_hint(message, "plan") == check_hint(HINT, "plan")
     assert check_hint(changed(("later",), 1), "plan") == check_hint(HINT, "plan")

@@ -252,7 +252,7 @@ def test_slow_model_is_skipped() -> None:
     assert decided("slow", "").line.decision == "admitted", "the heuristic is never too slow"
 
 
-def test_each_call_of_a_run_that_spends_by_value_is_valued_by_itself() -> None:
+def test_spending_by_value_judges_each_call() -> None:
     worth = SimpleNamespace(value=1)
     values: Any = SimpleNamespace(
         begin=lambda requests: None,

@@ -57,7 +57,7 @@ def test_weights_and_priorities_multiply_the_value() -> None:
     assert worth(priority=-5).value == worth().value
 
 
-def test_only_what_came_after_a_tick_has_happened() -> None:
+def test_happened_since_sums_the_importance_of_later_entries() -> None:
     stream = Stream("agent:a")
     for tick, kind, importance in (
         (1, "observation", 5),
@@ -154,9 +154,7 @@ def live(values: CallValues, view: BudgetView, day: int) -> Iterator[Lived]:
 
 
 @given(st.lists(st.integers(0, FULL), max_size=20), st.integers(0, 500), st.integers(0, 500))
-def test_what_models_change_orders_kinds_and_not_the_requests_of_one(
-    found: list[int], happened: int, other: int
-) -> None:
+def test_learned_changes_reorder_kinds_but_not_requests_of_a_kind(found: list[int], happened: int, other: int) -> None:
     values = CallValues()
 
     def of(kind: str, much: int) -> Worth:
@@ -254,7 +252,7 @@ def test_a_restored_state_decides_the_same() -> None:
     assert list(live(values, view, 1)) == list(live(CallValues(kept), again, 1))
 
 
-def test_one_call_in_sixteen_shows_the_change_that_all_calls_would_have() -> None:
+def test_checks_estimate_the_change_of_all_calls() -> None:
     values, view = CallValues(), view_of(300)
     true = made = calls = requests = 0
     for one in (one for day in range(12) for one in live(values, view, day)):

@@ -33,7 +33,7 @@ ROOM: list[tuple[type[BaseModel], dict[str, Any], str, tuple[int, ...], tuple[in
 
 
 @pytest.mark.parametrize(("of", "given", "name", "accepted", "refused"), ROOM, ids=[row[2] for row in ROOM])
-def test_a_figure_has_its_room(
+def test_each_number_has_bounds(
     of: type[BaseModel], given: dict[str, Any], name: str, accepted: tuple[int, ...], refused: tuple[int, ...]
 ) -> None:
     for value in accepted:
@@ -93,7 +93,7 @@ def test_an_invalid_model_name_is_refused(name: str) -> None:
         ModelSettings(model=name)
 
 
-def test_parameters_are_further_ones_and_not_too_many() -> None:
+def test_parameters_are_bounded_and_exclude_those_that_cogitate_sets() -> None:
     empty = len('{"stop": ""}')
     ModelSettings(model="m", parameters={"stop": "x" * (4_000 - empty)})
     with pytest.raises(ValidationError, match="more than 4,000 characters of parameters"):

@@ -33,7 +33,7 @@ def priced(**settings: Any) -> tuple[str, int | None, int | None]:
     return price.origin, price.input, price.output
 
 
-def test_a_price_is_that_of_the_exact_model_at_its_vendor_or_elsewhere_of_the_vendor_that_lists_it(
+def test_a_price_is_of_the_exact_model_at_its_vendor(
     subtests: pytest.Subtests,
 ) -> None:
     cases: list[tuple[str, str | None, int | None]] = [

@@ -8,7 +8,7 @@ from cogitate.scheduler.config.settings import ConfigurationError
 from cogitate.scheduler.config.urls import next_database
 
 
-def test_messages_lie_in_the_next_database(subtests: pytest.Subtests) -> None:
+def test_messages_use_the_next_database(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, str]] = [
         ("redis://here:6379/0", "redis://here:6379/1"),
         ("redis://here:6379", "redis://here:6379/1"),

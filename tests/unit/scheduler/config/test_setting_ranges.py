@@ -58,7 +58,7 @@ def test_numbers_out_of_range_are_refused_by_name(which: int) -> None:
     assert {fault.field for fault in wrong.value.faults} == given.keys()
 
 
-def test_every_number_among_the_settings_has_its_room() -> None:
+def test_every_numeric_setting_has_a_range() -> None:
     numbers = {
         name
         for name, field in Settings.model_fields.items()
@@ -71,7 +71,7 @@ def test_every_number_among_the_settings_has_its_room() -> None:
     ("name", "accepted", "refused"),
     [("latency", (1, LARGEST), (0,)), ("guarantees", (0, 1), (-0.001, 1.001))],
 )
-def test_numbers_by_kind_have_their_room_too(name: str, accepted: Any, refused: Any) -> None:
+def test_numbers_by_kind_have_a_range(name: str, accepted: Any, refused: Any) -> None:
     for value in accepted:
         assert getattr(Settings.tuned(**{name: {"plan": value}}), name) == {"plan": value}
     for value in refused:

@@ -100,7 +100,7 @@ def test_a_stored_run_keeps_the_values_that_cogitate_decided_for_it() -> None:
     assert (resumed.retry_share, resumed.passes, resumed.lease) == (0.3, 3, 15.0)
 
 
-def test_guarantees_may_be_all_of_a_limit() -> None:
+def test_guarantees_may_add_up_to_a_whole_limit() -> None:
     assert Settings(guarantees={"plan": 0.5, "reflect": 0.5}).guarantees == {"plan": 0.5, "reflect": 0.5}
 
 
@@ -220,7 +220,7 @@ def test_the_limits_of_a_run_are_in_the_table_with_those_of_actions() -> None:
     }
 
 
-def test_a_template_folder_is_found_from_everywhere() -> None:
+def test_a_template_folder_becomes_an_absolute_path() -> None:
     assert Settings(prompts=Path("mine")).prompts == Path.cwd() / "mine"
 
 

@@ -32,7 +32,7 @@ VALUES = (
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1, max_size=3))
-def test_settings_hold_or_are_refused(given_values: dict[str, Any]) -> None:
+def test_settings_are_valid_or_refused(given_values: dict[str, Any]) -> None:
     hold_or_are_refused(given_values)
 
 

@@ -267,7 +267,7 @@ def test_a_job_that_was_cancelled_counts_its_reservation_and_changes_nothing() -
     assert (closing.counts_as, closing.changes) == (job.job.reserved, ())
 
 
-def test_what_the_host_made_ahead_is_in_time_where_no_model_is_asked() -> None:
+def test_a_heuristic_made_ahead_is_on_time_for_a_job_without_a_model() -> None:
     made = KindEffects((thought(ANN, "made in idle time"),))
     for model, state, reason in (("", "open", "none"), ("m", "open", "late"), ("", "dead", "dead")):
         item = open_job("first", model=model)

@@ -43,9 +43,7 @@ def test_joining_owners_are_present_in_that_tick_and_facts_name_the_agents(run: 
     assert run.turn().core.facts is None
 
 
-def test_kinds_may_ask_how_long_a_crowd_needs_when_the_run_ends_and_how_much_a_text_matters(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_moment_gives_lead_last_tick_and_estimates(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int]] = []
     monkeypatch.setattr(run.state.due, "lead", lambda kind, crowd: asked.append((kind, crowd)) or 7)
     monkeypatch.setattr(run.state.due, "last", 99)

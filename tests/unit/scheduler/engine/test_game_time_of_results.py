@@ -35,7 +35,7 @@ def test_a_paced_tick_leaves_workers_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("minutes", [5, 15, 60])
-def test_a_plan_holds_nothing_that_is_over_when_it_takes_effect(cogitate_loop: Loops, minutes: int) -> None:
+def test_a_plan_has_no_past_items_when_it_takes_effect(cogitate_loop: Loops, minutes: int) -> None:
     planned = []
     loop = cogitate_loop(
         owners=OWNERS, ticks=2 * DAY // minutes, settings=PinnedSettings(seconds_per_tick=60 * minutes)

@@ -119,7 +119,7 @@ def test_an_answer_is_awaited_while_its_replacement_stands(run: Run, state: JobS
         (asking(open_job(), model=""), "open", 1),  # the heuristic is what was asked for
     ],
 )
-def test_nothing_is_awaited_that_cannot_come(run: Run, item: OpenJob, state: JobState, claims: int) -> None:
+def test_an_answer_that_cannot_come_is_not_awaited(run: Run, item: OpenJob, state: JobState, claims: int) -> None:
     run.end(item, state=state, claims=claims)
     assert run.late.awaited == {}
 

@@ -139,7 +139,7 @@ def test_given_again_it_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(("minute", "counts"), [(360 + 1439, True), (360 + 1440, False)])
-def test_a_plan_that_is_over_replaces_nothing(minute: int, counts: bool) -> None:
+def test_an_outdated_plan_replaces_nothing(minute: int, counts: bool) -> None:
     assert bool(plan_at(minute)) == counts
 
 
@@ -170,7 +170,7 @@ def test_entries_that_the_heuristic_moved_are_not_moved_again() -> None:
 
 
 @pytest.mark.parametrize("told", [False, True])
-def test_the_world_is_told_unless_the_heuristic_was(told: bool) -> None:
+def test_a_late_answer_sends_no_second_message(told: bool) -> None:
     tell = Tell(KLAUS, "action", {"go": "home"})
     late = as_repair(KEY, (thought("One."), tell), STOOD, message_sent=told, minute=NOON)
     assert (tell in late) == (not told)

@@ -66,7 +66,7 @@ def test_a_job_holds_its_request_and_grant() -> None:
 
 
 @pytest.mark.parametrize("refused", ["run:0 run calls", TOO_SLOW])
-def test_a_job_that_was_refused_holds_nothing_and_knows_why(refused: str) -> None:
+def test_a_refused_job_reserves_nothing_and_has_the_reason(refused: str) -> None:
     item = opened(Request(kind="think", owner=ANN), refused=refused)
     assert (item.admitted, item.cells) == (False, ())
     assert (item.job.reserved, item.job.refused) == (Cost(), refused)
@@ -81,7 +81,7 @@ def test_a_job_that_was_refused_holds_nothing_and_knows_why(refused: str) -> Non
         ({"reads": (Reads(BOB, 2), Reads(BOB, 9, (1,)))}, [Reads(ANN, 3), Reads(BOB, 2), Reads(BOB, 5, (1,))]),
     ],
 )
-def test_it_reads_present_entries_and_none_that_come_later(asked: dict[str, Any], reads: list[Reads]) -> None:
+def test_a_job_reads_no_entries_appended_after_it_opened(asked: dict[str, Any], reads: list[Reads]) -> None:
     assert [*opened(Request(kind="think", owner=ANN, **asked)).job.reads] == reads
 
 

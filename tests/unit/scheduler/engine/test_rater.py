@@ -164,7 +164,7 @@ def test_an_owners_rating_precedes_a_newer_one_of_another_owner() -> None:
     assert [run.rater.estimate(owner, said(TEXTS[0])) for owner in (ANN, BOB)] == [3, 9]
 
 
-def test_a_moment_tells_what_waits_for_a_rating_over_all_owners(cogitate_loop: Loops) -> None:
+def test_a_moment_shows_the_rating_backlog_of_all_owners(cogitate_loop: Loops) -> None:
     with cogitate_loop(owners={ANN: Profile(name="Ann"), BOB: Profile(name="Bob")}, ticks=20) as loop:
         ticks = iter(loop)
         next(ticks), next(ticks)  # owners are there from the first boundary on

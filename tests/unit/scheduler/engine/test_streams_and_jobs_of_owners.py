@@ -38,7 +38,7 @@ def test_streams_that_changed_come_by_the_names_of_their_owners() -> None:
     assert [stream.owner for stream in streams.take_changed()] == owners
 
 
-def test_a_later_one_reports_too() -> None:
+def test_a_stream_added_later_reports_its_changes() -> None:
     streams = Streams()
     streams[ANN] = Stream(ANN)
     assert streams.changed == []

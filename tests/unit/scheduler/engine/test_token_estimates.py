@@ -33,7 +33,7 @@ def test_a_model_that_counts_more_is_believed_at_once() -> None:
     assert learned(*[80] * 500, 130).correction(MODEL).plain == 1_365
 
 
-def test_an_inflated_count_is_not_believed_before_it_is_the_usual_one() -> None:
+def test_an_inflated_count_is_ignored_until_it_is_usual() -> None:
     assert learned(400).correction(MODEL).plain == 1_000
     assert learned(400, 400).correction(MODEL).plain == 1_000
     assert learned(400, 80, 80, 400).correction(MODEL).plain == 1_000
@@ -44,7 +44,7 @@ def test_an_inflated_count_is_not_believed_before_it_is_the_usual_one() -> None:
     assert learned(200, 400).correction(MODEL).plain == 2_100, "twice the estimate is not odd yet"
 
 
-def test_one_in_a_thousand_may_pass() -> None:
+def test_one_sample_in_a_thousand_may_exceed_the_estimate() -> None:
     assert learned(*[80] * 999, 130).correction(MODEL).plain == 840
     assert learned(*[80] * 998, 130, 130).correction(MODEL).plain == 1_365
 

@@ -43,7 +43,7 @@ def test_the_last_minutes_are_summed_by_real_time() -> None:
     assert (fifteen.ticks, fifteen.ended, fifteen.thought, fifteen.late) == (61, 16, 11, 2)
 
 
-def test_failures_that_are_over_are_still_events() -> None:
+def test_past_failures_are_still_events() -> None:
     points = [point(1, 400), point(2, 300, failed=FEW), point(3, 299), point(4, 200, sources={}), point(5, 100)]
     assert said(points)[:2] == [("jobs no longer fail", False), ("many jobs fail", True)]
     assert [one.minute for one in events(points)][:2] == [50, 20], "a minute without jobs shows nothing"
@@ -59,7 +59,7 @@ def test_limits_that_refuse_are_an_event_without_any_end() -> None:
     ]
 
 
-def test_what_began_within_a_minute_is_dated_after_its_cause() -> None:
+def test_a_refusal_within_a_minute_is_dated_after_its_cause() -> None:
     points = [point(1, 119, sources={}), point(2, 90, sources={}), point(3, 80, refused=1, sources={})]
     limit = SteeringStep(id="1", control=SetMode("paused"), by="ann", state="applied", tick=2, minute=20)
     found = events(points, (limit, "limit run.usd"))
@@ -84,7 +84,7 @@ def test_ticks_after_a_gap_and_a_request_have_their_real_time() -> None:
     assert said(slow) == [], "a run whose ticks take that long is well"
 
 
-def test_a_request_is_told_with_its_reason_and_what_came_of_it() -> None:
+def test_a_steering_event_has_its_reason_and_outcome() -> None:
     step = SteeringStep(
         id="1",
         control=CancelJobs(("1/plan/agent:ann/0/0",)),
@@ -98,7 +98,7 @@ def test_a_request_is_told_with_its_reason_and_what_came_of_it() -> None:
     assert "ann: cancel it (it hangs), 1 cancelled" in [what for what, _ in said(points, (step, "cancel it"))]
 
 
-def test_requests_that_were_sent_at_once_are_one_event() -> None:
+def test_similar_steering_requests_are_one_event() -> None:
     points = [point(1, 300), point(2, 100)]
     steps = [
         SteeringStep(

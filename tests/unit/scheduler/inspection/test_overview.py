@@ -108,7 +108,7 @@ def test_held_amounts_are_summed_under_todays_limits() -> None:
 
 
 @pytest.mark.parametrize(("step", "first"), [(1, 1), (10, 1), (12, 2), (15, 3), (30, 5), (59, 6), (60, 6)])
-def test_an_hour_is_one_of_game_time(step: int, first: int) -> None:
+def test_the_hour_is_in_game_time(step: int, first: int) -> None:
     found = overview(run(step)).hour
     assert (found.first, found.last) == (first, 6)
 
@@ -137,7 +137,7 @@ def test_a_real_minute_is_read_where_a_game_hour_has_fewer_ticks(
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 4])
-def test_the_model_is_judged_by_the_fewest_newest_ticks_in_which_so_many_jobs_show_what_it_does(jobs: int) -> None:
+def test_lines_by_model_is_the_smallest_window_with_enough_jobs(jobs: int) -> None:
     newest = newest_lines(run(), 6)
 
     def of_model(ticks: int) -> int:

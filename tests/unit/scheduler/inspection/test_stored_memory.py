@@ -120,7 +120,7 @@ def test_former_owners_are_remembered(store: RunStore) -> None:
     assert [entry.text for entry in found.stream.entries.values()] == ["I shall go."]
 
 
-def test_a_run_without_facts_has_the_usual_ones(store: RunStore) -> None:
+def test_a_run_without_facts_has_the_default_ones(store: RunStore) -> None:
     store.client.delete(store.key("facts"))
     assert read(store).facts == Facts()
 
@@ -134,9 +134,7 @@ def test_a_run_without_facts_has_the_usual_ones(store: RunStore) -> None:
         ("x" * 99, f"no owner '{'x' * 80}';"),
     ],
 )
-def test_an_owner_that_was_never_there_is_answered_with_those_of_a_similar_name(
-    store: RunStore, asked: str, shown: str
-) -> None:
+def test_an_unknown_owner_is_refused_with_similar_names(store: RunStore, asked: str, shown: str) -> None:
     with pytest.raises(InputError, match=shown):
         read(store, asked)
 

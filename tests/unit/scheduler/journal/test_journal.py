@@ -197,7 +197,7 @@ def test_every_other_unreadable_value_is_refused() -> None:
 
 
 @pytest.mark.parametrize("part", ["ended", "late"])
-def test_a_line_whose_notes_are_not_those_of_its_ends_is_not_handed_on_in_part(part: str) -> None:
+def test_a_line_with_other_numbers_of_ends_and_notes_is_refused(part: str) -> None:
     end, note = Ended(key=KEY, end="applied"), EndNote(key=KEY, source="llm")
     line, digest, _ = write_line(
         Core(tick=1, minute=1, **{part: (end, end)}), TickNotes(epoch=1, **{part: (note,)}), "", "", SCHEMA

@@ -53,7 +53,7 @@ class Case:
         return item.job.key
 
 
-def test_where_nothing_is_learned_a_job_is_due_after_a_fixed_number() -> None:
+def test_without_learning_a_job_is_due_after_a_fixed_number_of_ticks() -> None:
     case = Case(None)
     case.learn(*[40] * 10)
     assert case.asked(100) == 103
@@ -131,7 +131,7 @@ def test_a_crowd_that_was_late_is_one_try() -> None:
     assert case.asked(1_000 + PAUSE) is not None
 
 
-def test_never_two_tries_at_a_time_and_the_next_one_as_soon_as_one_went_well() -> None:
+def test_one_try_runs_at_a_time_and_a_success_allows_the_next() -> None:
     case = Case()
     case.learn(*[100] * 20, at=1_000)
     case.known.record_request("act", MODEL, 1_000)

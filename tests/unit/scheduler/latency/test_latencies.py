@@ -78,7 +78,7 @@ def test_one_answer_of_a_full_window_may_take_longer() -> None:
     assert need(learned(900, 800, *[20] * (WINDOW - 2))) == 1_001
 
 
-def test_nothing_is_known_of_a_model_that_was_not_asked() -> None:
+def test_an_unasked_model_has_no_estimate() -> None:
     known = learned(20)
     assert known.need("act", "another", 0) is None
     assert need(known, "plan") == 61  # lent by the kind that was
@@ -201,7 +201,7 @@ def test_a_model_that_was_too_slow_is_not_after_a_few_answers_in_turn_that_were_
     assert known.is_too_slow("act", MODEL, 0, 40)
 
 
-def test_the_prior_stands_for_answers_until_there_are_some() -> None:
+def test_the_prior_applies_until_the_first_answers() -> None:
     known = Latencies()
     known.prior = LatencyPrior(usual={MODEL: 20.0}, queue={MODEL: 2.0}, slots=10)
     assert [need(known, "plan", ahead) for ahead in (0, 25)] == [61, 111]
@@ -367,7 +367,7 @@ def test_a_late_job_counts_by_its_age_in_a_run_of_any_length() -> None:
     assert known.samples("act", MODEL)[-1].ticks == 2
 
 
-def test_slow_in_turn_are_those_in_turn_that_took_longer_than_the_most() -> None:
+def test_slow_in_turn_counts_consecutive_slow_answers() -> None:
     known = Latencies()
     for ticks, at in ((9, 20), (3, 40), (9, 60), (9, 80), (9, 84)):
         learn(known, ticks, at)

@@ -42,7 +42,7 @@ def test_a_rate_limit_makes_a_queue() -> None:
     assert prior_of(settings_of(endpoints=limited), {"default": 0.8}).queue == {MODEL: 40.0}
 
 
-def test_without_a_clock_nothing_is_guessed() -> None:
+def test_an_unpaced_run_has_no_prior() -> None:
     prior = prior_of(settings_of(tick_rate=None), {"default": 0.8})
     assert (prior.usual, prior.queue, prior.assumed) == ({}, {}, [])
 
@@ -65,6 +65,6 @@ def test_the_slower_of_two_limits_makes_the_queue() -> None:
         assert prior_of(settings_of(endpoints=limited), {"default": 0.8}).queue == {MODEL: ticks}
 
 
-def test_workers_that_others_start_are_one_at_least() -> None:
+def test_the_prior_assumes_at_least_one_worker() -> None:
     assert prior_of(settings_of(workers=0, concurrency=16), {}).slots == 16
     assert prior_of(settings_of(workers=3, concurrency=16, tick_rate=None), {}).slots == 48

@@ -175,7 +175,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch, answer: Any, outage: Away | None = 
     return ledger, client
 
 
-def test_a_host_waits_as_told_within_its_sockets_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_is_bounded_by_the_socket_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger, client = waiting(monkeypatch, None)
     for seconds in (0.0, -1.0, 0.2, 99.0):
         ledger.wait_asked(seconds)
@@ -194,7 +194,7 @@ def test_a_host_learns_that_no_job_is_open(monkeypatch: pytest.MonkeyPatch) -> N
     assert ledger.wait_ready(7, 1.0)
 
 
-def test_an_error_while_it_waits_is_the_outages_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_error_in_a_wait_goes_to_the_outage_handler(monkeypatch: pytest.MonkeyPatch) -> None:
     outage = Away()
     ledger, _ = waiting(monkeypatch, Disconnected("gone"), outage)
     assert not ledger.wait_ready(7, 1.0)
@@ -230,7 +230,7 @@ def test_trial_hints_that_were_answered_are_known() -> None:
     assert ledger.answered(KEYS) == set(), "a ledger that is away is not asked"
 
 
-def test_an_error_while_it_looks_for_answers_is_the_outages_where_there_is_one() -> None:
+def test_a_connection_error_in_a_read_goes_to_the_outage_handler() -> None:
     server = FakeServer()
     ledger = created(FakeRedis(server=server))
     ledger.ask_ready(KEYS)
@@ -288,7 +288,7 @@ def test_a_host_whose_ledger_is_away_does_not_ask_it() -> None:
         ledger.let_go("stopped")
 
 
-def test_the_end_of_a_run_comes_after_all_that_is_kept_and_is_itself_not_only_kept() -> None:
+def test_finish_writes_kept_ticks_first_and_settles_a_kept_end() -> None:
     ledger = created(outage=(outage := Away()))
     ledger.finish("finished")
     assert (status(ledger), outage.settled) == (b"finished", 1)

@@ -39,7 +39,7 @@ def test_bytes_that_are_no_text_are_sent_apart() -> None:
     assert writes == [("HSET", "checkpoint", ["packed", (2,)])]
 
 
-def test_what_commands_in_a_row_share_is_sent_once() -> None:
+def test_shared_fields_of_consecutive_writes_are_sent_once() -> None:
     shared = ("state", b"open")
     writes = [Write("HSET", "job:a", ("due", 7), shared), Write("HSET", "job:b", ("due", 8), shared)]
     *_, common, sent = commit(*writes, Write("HSET", "job:c", (), ("state", "held"))).as_json([])

@@ -101,7 +101,7 @@ def pause(wait: float = 60.0) -> tuple[Pause, Clock]:
     return Pause("town", wait, clock=clock, sleep=clock.sleep), clock
 
 
-def test_a_connection_that_was_closed_costs_one_more_try_and_no_word() -> None:
+def test_a_closed_connection_is_retried_once_without_a_log() -> None:
     waits, clock = pause()
     server = Server(AWAY, [b"ok"])
     with capture_logs() as logs:

@@ -46,7 +46,7 @@ def this(**changed: Any) -> HostProcess:
 # -- the sign ----------------------------------------------------------------------------------------
 
 
-def test_this_process_is_named_so_that_people_find_it() -> None:
+def test_this_process_is_named_by_host_and_pid() -> None:
     here = this_process()
     assert (here.pid, here.name) == (os.getpid(), platform.node())
     assert here.text() == f"{platform.node()}:{os.getpid()}"
@@ -68,7 +68,7 @@ def test_a_process_that_lives_is_the_host_of_a_run_that_it_has_not_left(status: 
 
 
 @pytest.mark.parametrize("status", ["finished", "stopped", "cancelled", None])
-def test_a_run_that_its_host_has_left_has_none(status: str | None) -> None:
+def test_a_run_left_by_its_host_has_no_host(status: str | None) -> None:
     assert host_of(run(status, host=this())) is None
 
 
@@ -86,7 +86,7 @@ def test_an_invalid_heartbeat_names_no_host(host: bytes | None) -> None:
         ({"machine": "far away", "pid": 2**22 + 7, "began": "1"}, True),  # its sign alone tells
     ],
 )
-def test_a_process_of_this_machine_is_looked_at_itself(changed: dict[str, Any], alive: bool) -> None:
+def test_on_the_same_machine_the_process_is_checked(changed: dict[str, Any], alive: bool) -> None:
     assert (host_of(run(host=this(**changed))) is not None) is alive
 
 
@@ -129,7 +129,7 @@ def test_without_a_start_time_the_process_id_must_do(monkeypatch: pytest.MonkeyP
         ("stopped", True, "stopped"),
     ],
 )
-def test_a_state_without_workers_says_so(status: str, held: bool, words: str) -> None:
+def test_format_state_names_a_missing_host(status: str, held: bool, words: str) -> None:
     assert format_state(status, held) == words
 
 

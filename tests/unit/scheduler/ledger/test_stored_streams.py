@@ -161,7 +161,7 @@ def test_differences_of_a_stream_are_named_by_part_and_first_numbers() -> None:
         ]
 
 
-def test_an_entry_that_cannot_be_read_is_the_same_where_both_say_so() -> None:
+def test_entries_are_compared_by_their_stored_form() -> None:
     class Odd(Entry, frozen=True, kw_only=True, omit_defaults=True):
         pass
 

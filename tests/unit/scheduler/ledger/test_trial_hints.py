@@ -8,7 +8,7 @@ from cogitate.scheduler.ledger.claims import endpoint_hints, endpoint_of, is_tri
 from cogitate.tasks.job import Job, JobKey
 
 
-def test_there_is_one_for_each_kind_and_for_each_endpoint() -> None:
+def test_each_kind_and_each_endpoint_has_a_trial_hint() -> None:
     hints = trial_hints("town", ["plan", "act"])
     assert [hint.key for hint in hints] == [JobKey(0, kind, "readiness", 0, 0) for kind in ("plan", "act")]
     assert [endpoint_of(hint.key) for hint in hints] == [None, None]

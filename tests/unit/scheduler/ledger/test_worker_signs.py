@@ -84,7 +84,7 @@ def test_a_worker_that_no_endpoint_answers_is_named_while_it_lives(clock: Clock)
     assert workers_seen(clock.client).unanswered == []
 
 
-def test_the_mark_of_a_given_up_worker_lasts_as_long_and_forbids_nothing(clock: Clock) -> None:
+def test_the_mark_of_a_given_up_worker_expires_and_blocks_no_new_worker(clock: Clock) -> None:
     give_sign(clock.client, "one", None, (), WorkerTrouble(why="no template", ended=True))
     for gone in (0.0, MISSED_FOR):
         clock.now += gone
@@ -200,7 +200,7 @@ def test_workers_are_counted_again_only_after_a_while(clock: Clock, monkeypatch:
     assert count.alive() is None, "a host goes on, and reports the outage itself"
 
 
-def test_after_an_outage_workers_are_counted_once_they_can_have_given_a_sign(
+def test_after_an_outage_workers_are_counted_once_they_could_sign(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = [0.0]

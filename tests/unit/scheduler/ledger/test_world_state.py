@@ -32,7 +32,7 @@ def test_it_takes_little_room() -> None:
     assert len(kept[b"packed"]) < len(STATE) / 10
 
 
-def test_a_world_that_gave_none_has_none() -> None:
+def test_a_run_without_a_saved_world_loads_none() -> None:
     assert load_world(RunStore(FakeRedis(), "run:")) == (None, 0)
 
 

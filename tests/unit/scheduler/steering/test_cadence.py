@@ -59,7 +59,7 @@ def test_a_kind_is_evaluated_at_its_named_tick() -> None:
     assert [due(cadence, tick)[1] for tick in range(2, 10)] == [[]] * 7 + [[("think", ANN)]]
 
 
-def test_a_tick_that_is_over_means_the_next() -> None:
+def test_a_past_tick_means_the_next_one() -> None:
     cadence = Cadence([Thinker("think", when=lambda moment: True, next=lambda moment: 3)])
     cadence.touch(ANN)
     assert due(cadence, 5)[1] == [("think", ANN)]
@@ -232,7 +232,7 @@ def test_process_ending_exceptions_pass(error: BaseException) -> None:
         assert raised.value is error
 
 
-def test_a_kind_may_say_as_much_as_fits() -> None:
+def test_a_kind_may_request_up_to_the_bounds() -> None:
     fitting = Request(kind="think", owner=ANN, at=MAX_INTEGER, params={"x": "y" * (MAX_PARAMS - len('{"x": ""}'))})
     assert asked(Saying(lambda: [fitting])) == ([fitting], ())
     assert len(asked(Saying(lambda: iter([Request(kind="think", owner=ANN)] * MOST)))[0]) == MOST

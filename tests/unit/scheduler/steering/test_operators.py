@@ -152,7 +152,7 @@ def test_a_reply_ends_the_wait_and_states_each_outcome(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(("waiting", "sent", "fits"), [(99, 1, True), (99, 2, False), (0, 100, True), (100, 1, False)])
-def test_a_hundred_requests_may_wait(clock: Clock, waiting: int, sent: int, fits: bool) -> None:
+def test_at_most_a_hundred_requests_wait(clock: Clock, waiting: int, sent: int, fits: bool) -> None:
     store = run()
     if waiting:
         store.client.rpush(store.key("controls"), *(str(number) for number in range(waiting)))
@@ -165,7 +165,7 @@ def test_a_hundred_requests_may_wait(clock: Clock, waiting: int, sent: int, fits
         assert store.length("controls") == waiting
 
 
-def test_a_run_that_is_over_or_gone_takes_nothing(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ended_or_deleted_run_takes_no_requests(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     store = run("cancelled")
     with pytest.raises(RunCancelled, match="run 'town' is cancelled"):
         ask(store.client, "town", [LIMIT], wait=0)

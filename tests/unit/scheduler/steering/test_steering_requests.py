@@ -119,9 +119,7 @@ def test_a_limit_holds_from_the_next_admission_on_under_its_full_name(host: Host
         ("day.run.calls", None, ""),
     ],
 )
-def test_a_limit_that_cannot_be_is_refused_and_changes_nothing(
-    host: Host, name: str, value: int | None, why: str
-) -> None:
+def test_an_invalid_limit_is_refused_and_changes_nothing(host: Host, name: str, value: int | None, why: str) -> None:
     before = host.view.table
     said = host.refusal(SetLimit(name, value))
     assert (why in said) if why else not said
@@ -143,7 +141,7 @@ def test_only_reflections_are_throttled(host: Host) -> None:
     assert host.steering.throttle.state.factor == 500
 
 
-def test_waiting_decides_nothing_and_is_answered(host: Host) -> None:
+def test_pausing_a_run_changes_no_decision_and_is_answered(host: Host) -> None:
     assert host.take(SetMode("paused"), SetMode("running")) == ()
     assert [answer.refused for answer in host.answers()] == ["", ""]
     assert host.take(SetMode("paused")) == ()
@@ -320,7 +318,7 @@ def test_no_limit_in_money_is_set_on_models_whose_price_the_run_does_not_know() 
 # -- single jobs -------------------------------------------------------------------------------------
 
 
-def test_the_answer_says_what_has_become_of_each_job_that_was_to_be_cancelled(host: Host) -> None:
+def test_the_answer_to_a_cancellation_counts_the_outcomes_of_its_jobs(host: Host) -> None:
     named = (JOB, JOB, "7/reflect/agent:ann/0/0", "6/act/agent:ann/0/0", "6/act/agent:bob/0/0")
     assert host.take(CancelJobs(named)) == (CancelJobs(named),), "it changes what is decided"
     (answer,) = host.answers()
@@ -336,7 +334,7 @@ def test_the_answer_says_what_has_become_of_each_job_that_was_to_be_cancelled(ho
         (tuple(f"7/plan/agent:a{n}/0/0" for n in range(MOST_CANCELLED + 1)), "at most 1000 jobs"),
     ],
 )
-def test_a_request_to_cancel_what_it_may_not_cancels_nothing(host: Host, jobs: tuple[str, ...], why: str) -> None:
+def test_an_invalid_cancellation_cancels_nothing(host: Host, jobs: tuple[str, ...], why: str) -> None:
     host.call_off = pytest.fail  # type: ignore[method-assign]
     assert why in host.refusal(CancelJobs(jobs))
     assert host.take(CancelJobs(jobs)) == ()

@@ -61,7 +61,7 @@ def test_one_unlucky_job_is_neither_pressure_nor_relief() -> None:
     assert lived(Throttle(ThrottleRules()), [("failed", 1), ("failed", 2), ("failed", 1)]) == [1000, 500, 500]
 
 
-def test_hours_without_a_job_say_nothing_until_there_are_several() -> None:
+def test_idle_hours_relax_the_throttle_only_after_several() -> None:
     quiet: list[tuple[Reason, int]] = [("none", 0)] * 9
     found = lived(Throttle(ThrottleRules()), [("late", 9), ("late", 9), *quiet])
     assert found == [500, 250, 250, 250, 250, 500, 500, 500, 500, 1000, 1000]

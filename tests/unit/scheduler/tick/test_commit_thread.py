@@ -273,7 +273,7 @@ class Repeating:
         return BoundaryInput([])
 
 
-def test_no_commit_counts_that_was_sent_after_one_that_failed(cogitate_loop: Loops, thread: CommitThread) -> None:
+def test_commits_after_a_failed_one_do_not_count(cogitate_loop: Loops, thread: CommitThread) -> None:
     loop = opened(cogitate_loop, ticks=6)
     loop._loop._committer.send_commit = thread
     loop._loop._source = Repeating()  # type: ignore[assignment]

@@ -90,7 +90,7 @@ def test_a_checkpoint_is_written_at_the_first_tick_of_a_day(tick: int) -> None:
     assert len(host.ledger.steps) == 1
 
 
-def test_nothing_is_unexported_before_anything_was_refused() -> None:
+def test_unexported_is_false_before_the_first_refusal() -> None:
     assert not Host(Journal(marked=())).trimmer.unexported
 
 
@@ -217,7 +217,7 @@ def test_a_line_that_follows_a_changed_checkpoint_stays(tmp_path: Path) -> None:
     assert resumed.ledger.trims() == []
 
 
-def test_lines_whose_checkpoint_is_gone_stay(tmp_path: Path) -> None:
+def test_lines_without_their_checkpoint_are_not_trimmed(tmp_path: Path) -> None:
     host = Host(Journal(), folder=tmp_path)
     host.ledger.store.client.hdel(host.ledger.store.key("journal_checkpoints"), "4")
     with pytest.raises(JournalError, match=r"tick 4: .* not removed"):

@@ -266,7 +266,7 @@ def interrupted(loop: TickLoop, *, arrives: bool, error: BaseException) -> Itera
 
 @pytest.mark.parametrize("arrives", [False, True])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RedisConnectionError("gone"), OSError("gone")])
-def test_an_exception_during_a_commit_is_the_visible_one(
+def test_an_exception_during_a_commit_reaches_the_host(
     cogitate_loop: Loops, arrives: bool, error: BaseException
 ) -> None:
     loop = opened(cogitate_loop)

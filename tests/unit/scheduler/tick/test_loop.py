@@ -246,7 +246,7 @@ def test_a_diverging_world_is_told_the_extent(cogitate_loop: Loops, texts: list[
         next(ticks)
 
 
-def test_the_entries_of_the_journal_are_counted_wherever_they_went(cogitate_loop: Loops) -> None:
+def test_a_divergence_counts_repeated_entries_of_the_journal(cogitate_loop: Loops) -> None:
     with opened(cogitate_loop) as first:
         for tick in first:
             for text in ("A cart.", "A cart.", "Rain {}."):
@@ -334,7 +334,7 @@ def test_a_run_without_a_trimmer_has_nothing_that_could_not_be_exported(cogitate
 # -- what a commit leads to --------------------------------------------------------------------------
 
 
-def test_between_two_ticks_and_after_the_last_one_a_world_has_nothing_to_say(cogitate_loop: Loops) -> None:
+def test_an_observation_needs_an_open_tick(cogitate_loop: Loops) -> None:
     loop = opened(cogitate_loop, ticks=2)
     for tick in loop:
         observe(loop, tick)

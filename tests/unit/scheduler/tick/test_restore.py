@@ -121,7 +121,7 @@ def test_owners_that_joined_or_left_in_the_last_tick_are_sealed_with_it(cogitate
     assert resumed.state.retired == ({BOB} if who == "leaves" else set())
 
 
-def test_each_part_that_keeps_itself_is_read_back(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_part_of_the_engine_is_restored(cogitate_loop: Loops, monkeypatch: pytest.MonkeyPatch) -> None:
     loop = lived(cogitate_loop)
     keeping = loop._loop.engine.parts
     read: list[object] = []

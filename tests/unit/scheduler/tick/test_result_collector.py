@@ -184,7 +184,7 @@ def test_a_boundary_waits_for_open_jobs() -> None:
     assert ledger.now == 7.25, "it was woken by the last one"
 
 
-def test_a_boundary_waits_no_longer_than_it_may() -> None:
+def test_a_boundary_waits_no_longer_than_its_limit() -> None:
     ledger = FakeLedger({FIRST: 2.5, SECOND: 99.0})
     rows = waiting(ledger, 10.0)[0].gather(5, None, JOBS)
     assert states(rows) == {"staged", "open"}
@@ -265,7 +265,7 @@ def test_lost_leases_are_expired_while_it_waits() -> None:
 # -- no workers --------------------------------------------------------------------------------------
 
 
-def test_after_one_vain_wait_a_boundary_waits_only_after_a_heartbeat() -> None:
+def test_after_a_timeout_a_boundary_waits_only_after_a_heartbeat() -> None:
     ledger = FakeLedger({FIRST: 1e9})
     built, _ = waiting(ledger, 60.0)
     built.gather(5, None, JOBS)

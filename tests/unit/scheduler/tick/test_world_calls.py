@@ -154,7 +154,7 @@ def test_a_call_out_of_turn_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", [*USUAL, *READING])
-def test_a_fork_of_the_process_may_say_and_read_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_process_cannot_use_the_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world, view = calls(), calls().memory(ADA)
     assert not world.forked
     own = world._process
@@ -303,7 +303,7 @@ def test_leaving_a_location_triggers_recounts_of_it_and_those_present() -> None:
 
 
 @pytest.mark.parametrize("missing", [INN, WORLD, BOB])
-def test_a_place_is_left_only_where_it_the_world_and_those_present_are_in_the_run(missing: str) -> None:
+def test_left_location_refuses_unknown_owners(missing: str) -> None:
     world = calls()
     del world._state.streams[missing]
     with pytest.raises(InputError, match=f"there is no owner '{missing}'"):

@@ -27,7 +27,7 @@ def test_a_choice_within_a_list_is_neither_text_nor_a_difference() -> None:
     assert planned(*[("Have tea", "cafe"), ("Have tea", "home-1")] * 2) == "4 of 4 items are the same"
 
 
-def test_fields_repeat_each_other_within_an_object_of_a_list_wherever_it_stands() -> None:
+def test_a_repeated_field_is_a_fault_at_any_position_of_a_list() -> None:
     class Pair(Answer):
         one: str
         two: str

@@ -226,9 +226,7 @@ class Sender:
 @pytest.mark.parametrize(
     "urgent", [{"answer": failed("server")}, {"limited": True}, {"tries_aside": True}, {"answer": None}]
 )
-def test_reports_that_concern_others_are_sent_at_once_with_earlier_ones(
-    monkeypatch: pytest.MonkeyPatch, urgent: dict[str, Any]
-) -> None:
+def test_urgent_reports_flush_earlier_ones(monkeypatch: pytest.MonkeyPatch, urgent: dict[str, Any]) -> None:
     sender = Sender(monkeypatch)
     sender.reports.add(report("a"))
     sender.reports.add(report("b", endpoint="theirs"))

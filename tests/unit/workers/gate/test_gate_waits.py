@@ -195,7 +195,7 @@ def test_a_wait_for_tokens_is_slept_by_halves_since_others_return_some(waiting: 
     assert ours.stopping.waits == [0.05, 0.02, 0.017, 0.007]
 
 
-def test_a_wait_of_nearly_nothing_still_yields(waiting: Any) -> None:
+def test_a_tiny_wait_still_yields(waiting: Any) -> None:
     ours = waiting()
     ours.enter([b"wait", 1_000, b"", b""], GO)
     assert ours.stopping.waits == [0.0005]
@@ -245,7 +245,7 @@ def test_a_request_for_models_that_timed_out_speaks_against_the_endpoint(waiting
     assert ours.script.told[1][2] == "failing", "a request was sent"
 
 
-def test_a_probe_whose_time_is_over_holds_for_a_second(waiting: Any) -> None:
+def test_a_probe_past_its_deadline_holds_for_a_second(waiting: Any) -> None:
     ours = waiting()
     ours.probe([b"go"], [b"tries"], within=-5.0)
     assert ours.script.told[0][2] == 1_000_000
@@ -258,7 +258,7 @@ def test_callers_waiting_for_a_probe_share_its_outcome(waiting: Any) -> None:
     assert [told[4] for told in ours.script.told] == [0, 1, 1]
 
 
-def test_a_caller_waiting_only_for_its_turn_probes_itself(waiting: Any) -> None:
+def test_a_paced_caller_waits_and_probes(waiting: Any) -> None:
     ours = waiting()
     assert ours.probe([b"paced", 30_000], [b"go"], [b"tries"]) == [110.0]
     assert [told[4] for told in ours.script.told[:2]] == [0, 0]
@@ -280,7 +280,7 @@ def test_no_wait_exceeds_the_deadline(waiting: Any) -> None:
     assert over.stopping.waits == []
 
 
-def test_where_nothing_is_to_be_probed_nothing_is_waited_for(waiting: Any) -> None:
+def test_without_a_probe_there_is_no_wait(waiting: Any) -> None:
     ours = waiting()
     assert ours.probe([b"done"]) == []
     assert (ours.stopping.waits, len(ours.script.told)) == ([], 1)

@@ -16,7 +16,7 @@ SILENT = {"unsupported", "no_time"}
 
 
 @pytest.mark.parametrize("kind", FAILURE_KINDS)
-def test_a_failure_counts_against_what_it_may_be_the_fault_of(kind: FailureKind) -> None:
+def test_each_failure_kind_has_a_verdict(kind: FailureKind) -> None:
     expected = "failing" if kind in SPEAK else "fine"
     expected = "limited" if kind in ("rate_limited", "overloaded") else expected
     expected = "refused" if kind in REFUSALS else "silent" if kind in SILENT else expected
@@ -41,7 +41,7 @@ def test_the_stand_in_enforces_its_limit(burst: int, accepted: list[float]) -> N
 
 
 @pytest.mark.parametrize(("per_minute", "burst"), [(None, 0), (60, 1)])
-def test_two_that_came_at_once_may_be_read_in_any_order(per_minute: int | None, burst: int) -> None:
+def test_simultaneous_requests_may_be_read_in_any_order(per_minute: int | None, burst: int) -> None:
     limit = RequestLimit(per_minute, burst)
     assert [limit.early(came) for came in (7.002, 7.001)] == [0.0, 0.0]
 

@@ -168,7 +168,7 @@ def test_junk_is_shown_to_the_model_once_and_counted_where_it_was_paid_for(saved
     assert trying.calls.unusable == counted
 
 
-def test_a_deed_whose_reason_alone_is_junk_is_used_without_it() -> None:
+def test_an_action_with_a_useless_reason_is_used_without_the_reason() -> None:
     def does(case: Case, answer: BaseModel) -> tuple[Effect, ...]:
         assert isinstance(answer, ActionAnswer)
         return remembered(case, text=f"{answer.doing} ({answer.reason})")
@@ -277,7 +277,7 @@ def test_where_the_failed_answer_leaves_no_room_it_is_not_shown() -> None:
     assert "there is no complete JSON object in it" in other.user
 
 
-def test_where_not_even_the_faults_of_an_answer_have_room_they_are_not_shown() -> None:
+def test_faults_that_exceed_the_prompt_cap_are_left_out() -> None:
     trying = Trying(unusable("not_json", "la " * 400))
     failed_once = trying.make()
     tight = msgspec.structs.replace(JOB, prompt_cap=prompt_tokens(trying.calls.prompts[0]))

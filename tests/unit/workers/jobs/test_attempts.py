@@ -121,7 +121,7 @@ def test_the_provider_sets_the_pause_and_no_attempt_exceeds_the_deadline() -> No
 
 
 @pytest.mark.parametrize(("saved", "source", "used"), [(False, "llm", USED), (True, "cached", Cost())])
-def test_a_saved_call_is_marked_and_costs_nothing(saved: bool, source: str, used: Cost) -> None:
+def test_a_saved_call_is_marked_and_costs_no_second_time(saved: bool, source: str, used: Cost) -> None:
     outcome = attempt(ModelAnswer(usage=USED, value=Said(text="La."), saved=saved), number=1)
     assert outcome.result is not None
     assert (outcome.result.source, outcome.result.saved, outcome.result.usage) == (source, saved, USED)

@@ -138,13 +138,13 @@ def test_an_endpoint_that_this_process_cannot_call_is_logged_once(worker: Worker
     assert (worker.models.asked, worker.models.probed, worker.day_tokens()) == ([], [], (0, 0))
 
 
-def test_a_question_that_cannot_be_put_spends_nothing(worker: Worker) -> None:
+def test_a_request_that_cannot_be_built_spends_nothing(worker: Worker) -> None:
     worker.models.unready = TypeError("no schema")
     assert worker.ask() == Refused(ASKING_FAILED)
     assert (worker.models.asked, worker.day_tokens()) == ([], (0, 0))
 
 
-def test_a_context_length_that_was_learned_is_known_and_of_an_endpoint_that_cannot_be_called_none_is(
+def test_the_context_of_an_unusable_endpoint_is_unknown(
     worker: Worker,
 ) -> None:
     worker.models.context = 4_096

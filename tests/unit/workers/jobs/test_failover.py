@@ -98,7 +98,7 @@ def test_after_an_endpoint_fails_the_next_attempt_uses_the_next_model_at_once(ki
 
 
 @pytest.mark.parametrize("why", ["breaker_open", "rate_limited_here", "no_slot"])
-def test_a_call_that_may_not_be_made_is_made_elsewhere_in_the_same_attempt(why: str) -> None:
+def test_a_refused_call_fails_over_in_the_same_attempt(why: str) -> None:
     calls = Calls({"large": Refused(why), "small": ANSWER})
     outcome = attempts(calls, SMALL)
     assert calls.asked == ["large", "small"]
@@ -177,7 +177,7 @@ def test_failures_without_an_endpoint_cause_do_not_fail_over(why: str) -> None:
     assert calls.asked == ["large"]
 
 
-def test_after_the_last_model_the_jobs_own_has_its_turn_again() -> None:
+def test_after_the_last_model_the_ladder_starts_again() -> None:
     calls = Calls({"large": failed("server"), "small": failed("overloaded")})
     outcome = attempts(calls, SMALL, tries=3)
     assert calls.asked == ["large", "small", "large"]
@@ -227,7 +227,7 @@ def test_a_model_is_tried_only_if_its_cost_fits_the_reservation(
         assert (most.tokens, most.usd_micros) <= (JOB.reserved.tokens, JOB.reserved.usd_micros)
 
 
-def test_a_context_length_that_was_learned_counts_if_it_is_shorter_than_the_configured_one() -> None:
+def test_a_learned_context_length_applies_if_it_is_shorter() -> None:
     configured = Candidate(msgspec.structs.replace(SMALL, context=700), 650, 50, 1_000)
     for learned in (700, 701):
         assert within_context(configured, learned) is configured
@@ -248,7 +248,7 @@ def test_estimates_of_another_model_are_never_lowered(correction: int, of_anothe
 MODELS = {name: {"model": name} for name in ("small", "large", "spare")}
 
 
-def test_the_ladder_goes_from_the_strong_model_to_the_routine_one_and_to_those_for_failover() -> None:
+def test_the_ladder_has_strong_routine_and_failover_models_in_order() -> None:
     settings = Settings(
         llm="openai",
         models=MODELS,

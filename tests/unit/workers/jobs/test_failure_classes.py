@@ -68,7 +68,7 @@ def test_the_set_is_closed() -> None:
 @given(st.text() | st.sampled_from(sorted(CLASSES)))
 @example(":")
 @example("unusable:copied")
-def test_every_text_becomes_one_of_the_set(failure: str) -> None:
+def test_every_failure_maps_to_a_class(failure: str) -> None:
     assert failure_class(failure) in CLASSES
     kind = failure.partition(":")[0]
     assert failure_class(failure) == (kind if kind in CLASSES and (kind or not failure) else OTHER)

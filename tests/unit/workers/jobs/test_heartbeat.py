@@ -84,9 +84,7 @@ def test_while_no_job_runs_its_thread_waits(
     eventually(lambda: heartbeat._changed._waiters, "the thread to wait for the next job")  # type: ignore[attr-defined]
 
 
-def test_its_one_named_thread_waits_no_longer_for_the_next_beat_once_it_is_closed(
-    beats: Beats, eventually: Callable[..., None]
-) -> None:
+def test_close_ends_the_heartbeat_thread(beats: Beats, eventually: Callable[..., None]) -> None:
     heartbeat = Heartbeat(beats.beat, 3_600.0)
     with heartbeat.of("town", "x"):
         eventually(lambda: heartbeat._changed._waiters, "the thread to wait for the next beat")  # type: ignore[attr-defined]

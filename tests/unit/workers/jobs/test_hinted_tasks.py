@@ -181,14 +181,14 @@ def test_a_worker_draws_the_hints_of_its_queues_one_by_one(broker: Broker, consu
     assert consumer.heard() == ["received", "received"]
 
 
-def test_what_is_not_a_hint_is_dropped(broker: Broker, consumer: Consumer) -> None:
+def test_an_invalid_hint_is_dropped(broker: Broker, consumer: Consumer) -> None:
     broker.put("{", "[]", PLAN.render(job(3), "1").replace('"task": "plan"', '"task": "act"'))
     assert [broker.drawn() for _ in range(3)] == [[], [], []]
     assert (broker.left(), consumer.heard()) == (0, [])
 
 
 @pytest.mark.parametrize("why", ["ends", "gives up", "no connection", "no queue"])
-def test_a_worker_draws_nothing_that_it_will_not_run(broker: Broker, consumer: Consumer, why: str) -> None:
+def test_a_stopping_or_disconnected_worker_draws_no_hints(broker: Broker, consumer: Consumer, why: str) -> None:
     broker.put(PLAN.render(job(3), "1"))
     match why:
         case "ends":

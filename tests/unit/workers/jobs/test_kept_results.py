@@ -68,7 +68,7 @@ def kept(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> KeptResults:
     return KeptResults(claims, 3.0)
 
 
-def test_each_is_settled_again_with_its_own_result_and_cost(ledger: Ledger, kept: KeptResults) -> None:
+def test_each_kept_result_is_settled_with_its_cost(ledger: Ledger, kept: KeptResults) -> None:
     kept.keep(claim("a"), result(1), FIRST)
     kept.keep(claim("b"), result(2), SECOND)
     ledger.stands = {"a": "open", "b": "open"}
@@ -84,7 +84,7 @@ def test_results_in_the_ledger_are_not_settled_again(ledger: Ledger, kept: KeptR
     assert ledger.settled == []
 
 
-def test_a_job_that_has_its_end_is_looked_at_no_more_and_the_others_are(ledger: Ledger, kept: KeptResults) -> None:
+def test_ended_jobs_are_dropped_and_others_are_retried(ledger: Ledger, kept: KeptResults) -> None:
     for owner in ("a", "b", "c", "d"):
         kept.keep(claim(owner), result(1), FIRST)
     ledger.stands = {"a": "", "b": "staged", "c": "dead", "d": "open"}
@@ -126,7 +126,7 @@ def test_the_oldest_go_first_and_a_rewritten_one_is_new(ledger: Ledger, kept: Ke
     assert ledger.looked_at == [[*others[1:], "a", "c"]], "256 are kept"
 
 
-def test_its_own_thread_looks_after_each_interval_also_when_the_ledger_was_away(
+def test_the_thread_retries_at_each_interval_despite_an_outage(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., None]
 ) -> None:
     asleep, go, looked = threading.Semaphore(0), threading.Semaphore(0), threading.Semaphore(0)

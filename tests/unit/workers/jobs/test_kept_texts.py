@@ -53,7 +53,7 @@ def test_an_expired_text_is_neither_found_nor_counted(client: FakeRedis) -> None
     assert all(0 < client.pttl(key) <= 60_000 for key in KEYS)
 
 
-def test_nothing_is_written_for_a_run_that_is_gone(client: FakeRedis) -> None:
+def test_a_deleted_run_keeps_no_texts(client: FakeRedis) -> None:
     client.set("incarnation", "new")
     kept(client).keep([*KEYS, "incarnation"], "a", b"text", "old")
     assert client.keys() == [b"incarnation"]

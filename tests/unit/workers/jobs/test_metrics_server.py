@@ -42,7 +42,7 @@ def served() -> Iterator[Served]:
     made.server.server_close()
 
 
-def test_metrics_stand_at_their_path_alone(served: Served) -> None:
+def test_only_the_metrics_path_serves_metrics(served: Served) -> None:
     status, text = served.get("/metrics")
     assert (status, "seen 7.0" in text) == (200, True)
     for path in ("/", "/metric", "/metrics/more", "/healthz/", "/favicon.ico"):

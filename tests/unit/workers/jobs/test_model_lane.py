@@ -89,7 +89,7 @@ def test_a_job_without_a_model_always_finds_a_slot(slots: Slots) -> None:
     later.result(30)
 
 
-def test_a_place_that_was_left_is_one_place_again(slots: Slots) -> None:
+def test_a_freed_place_counts_once(slots: Slots) -> None:
     for job in ("m1", "m2"):
         running = slots.hint(job)
         slots.wait_for(*("m1", "m2")[: int(job[1])])
@@ -136,7 +136,7 @@ def test_jobs_put_aside_do_not_start_once_the_process_ends(slots: Slots) -> None
 
 
 @pytest.mark.parametrize(("places", "ahead"), [(1, 2), (8, 2), (16, 4)])
-def test_there_is_room_for_a_free_place_and_for_the_next_at_one(places: int, ahead: int) -> None:
+def test_the_room_is_the_free_places_and_the_hints_drawn_ahead(places: int, ahead: int) -> None:
     slots = Slots(places + 1)
     try:
         for number in range(places):
@@ -259,7 +259,7 @@ def test_all_hints_that_were_drawn_at_once_are_run() -> None:
     assert ran == [Hint("m0"), Hint("m1"), Hint("m2")]
 
 
-def test_the_place_of_a_job_whose_follower_cannot_be_drawn_is_free() -> None:
+def test_a_failed_draw_frees_the_place_of_the_ended_job() -> None:
     def away() -> list[Hint]:
         raise ConnectionError
 

@@ -74,7 +74,7 @@ def test_the_last_of_the_permitted_claims_is_shown(client: FakeRedis) -> None:
     assert Settings().tuning.claim_cap <= MOST_ATTEMPTS
 
 
-def test_each_job_has_its_own(client: FakeRedis) -> None:
+def test_each_job_has_a_separate_record(client: FakeRedis) -> None:
     other = KEY._replace(ordinal=1)
     AnswerRecord(client, ON).keep(claim(key=other), QUESTION, said("grey"), "")
     assert (kept(client), len(kept(client, key=other))) == ([], 1)
@@ -85,7 +85,7 @@ def test_a_long_answer_is_cut(client: FakeRedis) -> None:
     assert kept(client) == [recorded(1, answer="x" * 100_000)]
 
 
-def test_nothing_is_kept_of_a_run_that_is_gone(client: FakeRedis) -> None:
+def test_a_former_incarnation_records_nothing(client: FakeRedis) -> None:
     AnswerRecord(client, ON).keep(claim(incarnation="before"), QUESTION, said("grey"), "")
     assert client.keys() == [incarnation_key("town").encode()]
 

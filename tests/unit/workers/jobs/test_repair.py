@@ -38,7 +38,7 @@ def test_junk_is_not_shown_again() -> None:
     assert "<answer>" not in text
 
 
-def test_where_an_answer_does_not_fit_its_faults_alone_may() -> None:
+def test_a_short_repair_shows_faults_without_the_answer() -> None:
     whole, short = repairs_of(TEMPLATES, "la la la", "it was cut off at 50 tokens")
     assert "la la la" in whole.user
     assert "la la la" not in short.user

@@ -50,7 +50,7 @@ def asked(prompt: Prompt = PROMPT, model: Model = MODEL, cap: int = CAP) -> Cach
     return CachedQuestion.of(prompt, model, cap)
 
 
-def test_an_answer_is_found_whole_by_the_same_question_of_another_run() -> None:
+def test_another_run_with_the_same_question_gets_the_cached_answer() -> None:
     client = FakeRedis()
     cache(client).keep(job("first"), asked(), GOOD)
     assert cache(client).find(job("second"), asked(), PROMPT) == GOOD
@@ -111,7 +111,7 @@ def test_a_failure_of_the_answer_is_kept_and_one_of_the_way_to_it_never(kind: Fa
         assert (found.text, found.value, found.usage) == (failed.text, None, failed.usage)
 
 
-def test_where_nothing_was_written_there_is_nothing_to_keep() -> None:
+def test_an_empty_answer_is_not_cached() -> None:
     client = FakeRedis()
     cache(client).keep(job(), asked(), replace(GOOD, text=""))
     assert client.keys() == []

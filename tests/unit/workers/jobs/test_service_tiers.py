@@ -188,7 +188,9 @@ def test_a_flex_request_that_was_never_sent_costs_nothing_and_falls_back(clock: 
         (Refused("breaker_open"), ["flex", ""]),
     ],
 )
-def test_what_the_standard_tier_would_meet_too_is_not_asked_again(clock: Clock, found: Said, tried: list[str]) -> None:
+def test_a_failure_common_to_both_tiers_is_not_retried_in_the_standard_tier(
+    clock: Clock, found: Said, tried: list[str]
+) -> None:
     layers = Layers(clock, flex=[found])
     answer = tiers().ask(call(), layers)
     assert layers.asked == tried

@@ -115,7 +115,7 @@ def all_asking(
 
 
 @pytest.mark.parametrize("failure", [None, Failure(kind="wrong_schema"), Failure(kind="server")])
-def test_an_answer_is_everybodys_and_so_is_a_failure(
+def test_equal_calls_share_an_answer_or_a_failure(
     pool: ThreadPoolExecutor, waiting: threading.Semaphore, failure: Failure | None
 ) -> None:
     answer = ModelAnswer(usage=Cost(calls=1), failure=failure)

@@ -79,7 +79,7 @@ def test_an_endpoint_that_refuses_every_number_has_another_reason() -> None:
         ("close", "connection", None),
     ],
 )
-def test_what_is_no_answer_is_a_failure(fault: str, kind: str, detail: str | None) -> None:
+def test_an_invalid_response_is_a_failure(fault: str, kind: str, detail: str | None) -> None:
     found = asked({fault: 1.0}, size=64)
     assert found.failure is not None
     assert (found.vectors, found.failure.kind) == ([], kind)

@@ -27,7 +27,7 @@ def test_all_calls_run_on_one_separate_thread() -> None:
     loop.close()
 
 
-def test_its_thread_ends_with_it_and_runs_nothing_more() -> None:
+def test_close_ends_the_thread_and_refuses_further_calls() -> None:
     loop = EventLoopThread()
     ident = loop.run(where())
     assert loop._thread is not None

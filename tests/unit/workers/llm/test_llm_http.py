@@ -70,7 +70,7 @@ def test_a_stream_of_events_ends_with_its_last_one(chunks: tuple[bytes, ...], co
     assert (read(response), response.closed) == (content, closed)
 
 
-def test_a_request_waits_for_a_free_connection_without_limit_and_for_a_new_one_as_told() -> None:
+def test_only_a_new_connection_has_a_timeout() -> None:
     async def timeouts() -> aiohttp.ClientTimeout:
         pooled = PooledRequest(Request("POST", "http://127.0.0.1:9/v1", {}), 1, 2.5)
         await pooled.close()

@@ -277,7 +277,7 @@ def test_a_failure_of_another_sort_refuses_no_dialect(
     assert {asked["response_format"]["type"] for _, _, asked, _ in stand_in.asked} == {"json_schema"}
 
 
-def test_where_nothing_else_is_left_to_try_the_failure_is_the_endpoints(client: ModelClient, stand_in: StandIn) -> None:
+def test_after_every_dialect_failed_the_request_is_reported_as_bad(client: ModelClient, stand_in: StandIn) -> None:
     stand_in.answers = [(400, error("response_format is not supported"), {})]
     kinds = [answer.failure.kind for answer in (ask(client) for _ in range(40)) if answer.failure is not None]
     assert kinds[0] == "unsupported"

@@ -95,7 +95,7 @@ def test_an_answer_that_a_question_has_twice_is_the_endpoints_own() -> None:
     assert not answers.is_copy(b"Who?", b"Because.", reused=True)
 
 
-def test_so_many_repeated_and_refused_answers_are_recognised() -> None:
+def test_a_bounded_number_of_repeated_and_refused_answers_is_kept() -> None:
     repeated, refused = StaleAnswers(), StaleAnswers()
     for number in range(MOST + 1):
         for answers, reused in ((repeated, False), (refused, True)):
@@ -108,7 +108,7 @@ def test_so_many_repeated_and_refused_answers_are_recognised() -> None:
     assert len(repeated._repeated) == len(refused._refused) == MOST
 
 
-def test_so_many_earlier_answers_are_recognised_and_no_more() -> None:
+def test_a_bounded_number_of_earlier_answers_is_recognised() -> None:
     for others, copy in ((MOST - 1, True), (MOST, False)):
         answers = StaleAnswers()
         answers.is_copy(b"Why?", b"Because.", reused=True)

@@ -20,7 +20,7 @@ from cogitate.workers.processes.failed_calls import CallsInTurn
         ((5, 9), False),  # too few
     ],
 )
-def test_calls_that_fail_while_others_are_answered_are_told(answered: Sequence[int], told: bool) -> None:
+def test_repeated_failures_count_only_if_other_calls_are_answered(answered: Sequence[int], told: bool) -> None:
     calls = CallsInTurn()
     for count in answered:
         calls.failed("default", "connection", partial(int, count))
@@ -28,7 +28,7 @@ def test_calls_that_fail_while_others_are_answered_are_told(answered: Sequence[i
     assert calls.told() == (found if told else {})
 
 
-def test_an_answer_ends_what_is_told_of_its_endpoint_alone() -> None:
+def test_an_answer_clears_the_failures_of_its_endpoint_only() -> None:
     calls = CallsInTurn()
     for count in range(3):
         for endpoint in ("one", "two"):
@@ -37,7 +37,7 @@ def test_an_answer_ends_what_is_told_of_its_endpoint_alone() -> None:
     assert [*calls.told()] == ["two"]
 
 
-def test_a_common_outage_blames_no_worker_once_it_is_over() -> None:
+def test_a_common_outage_blames_no_worker() -> None:
     calls = CallsInTurn()
     for _ in range(5):
         calls.failed("default", "connection", lambda: 40)

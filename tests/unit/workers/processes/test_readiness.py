@@ -160,7 +160,7 @@ def test_kinds_that_no_worker_knows_are_named_a_second_after_the_first_answer(mo
     assert [(log["event"], log["run"], log["kinds"]) for log in logs] == [("workers.unknown_kind", "town", ["reflect"])]
 
 
-def test_a_kind_that_a_worker_names_as_its_own_is_not_unknown_but_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_announced_by_a_worker_is_slow_and_not_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     for answered, then in ((OWN - 0.1, (OWN - 0.1, [])), (1e9, (OWN, ["workers.not_ready"]))):
         machine = Machine(monkeypatch, plan=0.5, reflect=answered)
         machine.taken = ["plan", "reflect"]
@@ -260,7 +260,7 @@ def test_without_doubtful_endpoints_only_workers_are_awaited(monkeypatch: pytest
     ("pool", "answers", "limit"),
     [(Pool(), {}, OWN), (None, {}, OTHERS), (Pool(), {"plan": 1.0, "reflect": 1.0}, OWN + TRIED)],
 )
-def test_an_endpoint_that_is_not_tried_is_waited_for_so_long(
+def test_an_untried_endpoint_is_awaited_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch, shown: list[Any], pool: Any, answers: dict[str, float], limit: float
 ) -> None:
     machine = Machine(monkeypatch, **answers)

@@ -292,7 +292,7 @@ def test_clients_that_do_not_leave_are_left_after_some_minutes(guard: Guard) -> 
     assert (server.ended, len(guard.pauses)) == (True, 4), "300 s are not yet more than is waited for"
 
 
-def test_a_server_that_has_ended_of_itself_ends_its_guard(guard: Guard) -> None:
+def test_the_guard_ends_with_its_server(guard: Guard) -> None:
     server = Obedient(guard.address, 2)
 
     def end() -> None:

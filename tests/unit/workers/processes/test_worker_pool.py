@@ -126,7 +126,9 @@ def test_without_a_log_the_exit_code_is_reported(monkeypatch: pytest.MonkeyPatch
         assert ("log_file" in told) is (not how)
 
 
-def test_a_worker_that_could_not_begin_later_on_hides_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failed_restart_is_given_up_but_not_called_a_failed_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     pool, logs = Machine(monkeypatch, (QUICK, 1), (QUICK, USAGE), says="odd").keep(tmp_path)
     assert (pool.cannot_start, logs[-1]["event"]) == ("", "worker.given_up")
 

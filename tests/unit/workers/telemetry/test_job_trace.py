@@ -47,7 +47,7 @@ def test_a_header_says_whether_its_trace_is_recorded(sampled: bool) -> None:
         trace_of("an earlier run of this name", JOB).traceparent(sampled=True),
     ],
 )
-def test_what_is_no_header_of_this_trace_says_nothing(header: object) -> None:
+def test_a_header_of_another_trace_is_ignored(header: object) -> None:
     assert sampled_of(header, trace_of("one", JOB)) is None
 
 
@@ -64,5 +64,5 @@ def test_what_is_no_header_of_this_trace_says_nothing(header: object) -> None:
         ({"OTEL_SERVICE_NAME": "town", "OTEL_EXPORTER_OTLP_ENDPOINT": ""}, set()),
     ],
 )
-def test_opentelemetrys_own_variables_say_what_is_exported(variables: dict[str, str], signals: set[str]) -> None:
+def test_opentelemetry_variables_choose_the_exported_signals(variables: dict[str, str], signals: set[str]) -> None:
     assert exported_signals(variables) == signals

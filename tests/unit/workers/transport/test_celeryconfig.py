@@ -60,7 +60,7 @@ def test_results_have_no_second_home(config: ModuleType) -> None:
     assert config.result_backend is None
 
 
-def test_one_queue_per_kind_and_none_by_accident(config: ModuleType) -> None:
+def test_each_kind_has_a_queue_and_celery_creates_no_others(config: ModuleType) -> None:
     assert [queue.name for queue in config.task_queues] == KINDS
     assert config.task_routes == {kind: {"queue": kind} for kind in KINDS}
     assert config.task_create_missing_queues is False

@@ -54,7 +54,7 @@ def number_of(hint: str | bytes) -> int:
     return int(json.loads(hint)["headers"]["id"].partition("agent:a")[2].partition("/")[0])
 
 
-def test_a_hint_that_waits_is_not_queued_again_and_one_that_was_taken_is() -> None:
+def test_only_a_taken_hint_is_queued_again() -> None:
     host = Host()
     assert host.publish(1, 2, 3) == 3
     assert host.publish(1, 2, 3) == 3, "the broker has a hint of each"
@@ -102,7 +102,7 @@ def test_hints_of_another_host_come_first_and_are_no_reason_to_repeat_any() -> N
 
 
 @pytest.mark.parametrize("strange", [b"\xff", b"{}", b'{"properties": {"delivery_tag": 5}}'])
-def test_what_is_no_hint_is_passed_by(strange: bytes) -> None:
+def test_an_invalid_hint_is_ignored(strange: bytes) -> None:
     host = Host()
     host.publish(1)
     host.broker.rpush(LINE, strange)
@@ -110,7 +110,7 @@ def test_what_is_no_hint_is_passed_by(strange: bytes) -> None:
     assert host.broker.llen(LINE) == 2
 
 
-def test_what_was_taken_is_forgotten_although_no_hint_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taken_hints_are_forgotten_without_a_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_sender, "MOST_REMEMBERED", 10)
     host = Host()
     for tick in range(100):
@@ -121,7 +121,7 @@ def test_what_was_taken_is_forgotten_although_no_hint_is_repeated(monkeypatch: p
 
 @given(st.lists(st.one_of(st.just("take"), st.just("repeat"), st.integers(1, 4)), max_size=40))
 @settings(max_examples=60)
-def test_there_is_one_hint_of_each_job_at_most_and_none_is_left_out(steps: list[str | int]) -> None:
+def test_each_unclaimed_job_has_exactly_one_queued_hint(steps: list[str | int]) -> None:
     host = Host()
     host.broker.flushall()
     last, held = 0, set[int]()  # held: taken by a worker that has not claimed the job

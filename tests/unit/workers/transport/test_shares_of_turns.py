@@ -137,7 +137,7 @@ def test_every_hint_is_handed_out_once_and_each_queue_has_a_ticket_for_each(foun
     assert not any(fleet.client.keys(f"{kind}*") for kind in KINDS), "nothing stays behind"
 
 
-def test_what_a_run_was_served_by_workers_of_one_kind_counts_at_those_of_others() -> None:
+def test_turns_of_a_run_count_across_workers_of_all_kinds() -> None:
     fleet = Fleet()
     fleet.put("a", "plan", 20, 1)
     for _ in range(10):

@@ -69,7 +69,7 @@ def test_commands_share_a_client_until_the_pool_is_another(stock: list[tuple[str
     assert stock == [("_create_client", False)] * 2
 
 
-def test_a_client_of_the_event_loop_is_its_own(stock: list[tuple[str, Any]]) -> None:
+def test_the_event_loop_gets_a_separate_client(stock: list[tuple[str, Any]]) -> None:
     channel = Pooled()
     shared = channel._create_client()
     assert len({channel._create_client(asynchronous=True), channel._create_client(asynchronous=True), shared}) == 3
@@ -169,7 +169,7 @@ def test_jobs_with_a_model_are_left_to_others_without_room(monkeypatch: pytest.M
     assert all_lists[-1] == 7
 
 
-def test_a_channel_without_queues_blocks_on_nothing() -> None:
+def test_a_channel_without_queues_sends_no_blocking_read() -> None:
     channel = Blocking("")
     channel._queue_cycle.update([])
     channel._brpop_start()
@@ -203,7 +203,7 @@ def test_only_hints_of_its_kind_and_messages_that_can_be_opened_are_delivered(
 
 
 @pytest.mark.parametrize(("ticket", "priority"), [("~", QUICK), ("~9", ASKING)])
-def test_a_ticket_of_a_kinds_queue_is_delivered_as_the_hints_whose_turn_it_is(
+def test_a_ticket_delivers_the_hints_whose_turn_it_is(
     stock: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch, ticket: str, priority: int
 ) -> None:
     asked: list[tuple[Any, ...]] = []

@@ -110,7 +110,7 @@ def test_a_run_whose_hints_are_gone_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(("lost", "last"), [(1, ["a2", "b2"]), (2, ["b1", "a2"])])
-def test_with_the_last_ticket_comes_a_hint_whose_own_ticket_was_lost(lost: int, last: list[str]) -> None:
+def test_the_last_ticket_draws_a_hint_with_a_lost_ticket(lost: int, last: list[str]) -> None:
     queue = Queue()
     queue.put("a", "a1", "a2")
     queue.put("b", "b1", "b2")
@@ -122,7 +122,7 @@ def test_with_the_last_ticket_comes_a_hint_whose_own_ticket_was_lost(lost: int, 
     assert bool(queue.left()) is (lost == 2), "of two lost ones, one hint waits for the next ticket"
 
 
-def test_a_ticket_without_a_hint_is_drawn_in_vain() -> None:
+def test_a_ticket_without_a_hint_draws_nothing() -> None:
     queue = Queue()
     queue.put("town", "a")
     queue.client.lpush(queue.tickets, TICKETS[QUICK])
@@ -144,7 +144,7 @@ def test_hints_taken_together_equal_those_taken_one_by_one(most: int) -> None:
     assert queue.left() == [], "nothing stays behind"
 
 
-def test_a_ticket_without_hints_draws_none_and_hints_without_tickets_come_with_the_last() -> None:
+def test_surplus_tickets_stay_and_the_last_ticket_draws_surplus_hints() -> None:
     queue = Queue()
     queue.put("town", "a", "b")
     queue.client.lpush(queue.tickets, *[TICKETS[QUICK]] * 3)
@@ -165,7 +165,7 @@ def test_the_turns_outlive_every_hint() -> None:
     assert sorted(queue.client.keys(".turns*")) == [b".turns\x06\x169:runs", b".turns\x06\x169:turn"]
 
 
-def test_jobs_that_ask_a_model_wait_apart_from_those_that_ask_none() -> None:
+def test_jobs_with_and_without_a_model_wait_in_separate_queues() -> None:
     quick = Queue()
     asking = Queue(ASKING)
     asking.client = quick.client
@@ -176,7 +176,7 @@ def test_jobs_that_ask_a_model_wait_apart_from_those_that_ask_none() -> None:
     assert quick.draw() == ["q"]
 
 
-def test_a_hint_is_taken_with_a_ticket_of_any_queue_if_none_is_drawn_yet() -> None:
+def test_runs_take_turns_across_queues_without_a_drawn_ticket() -> None:
     client: Any = FakeRedis()
     for queue, run, hints in (("x:act", "small", ["s0"]), ("x:plan", "large", ["l0", "l1", "l2"])):
         queue_hints(client, queue, ASKING, run, 1, hints)

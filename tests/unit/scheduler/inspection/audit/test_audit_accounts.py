@@ -261,7 +261,7 @@ def test_attempts_add_up_to_the_accounts(
     assert len(found) == wrong, found
 
 
-def test_a_kind_with_a_bar_in_its_name_has_its_account() -> None:
+def test_a_kind_named_with_a_bar_has_an_account() -> None:
     spent = {("day:0", "kind:a|b", "tokens"): {"spent": 5}}
     assert wrong_spending(RunTotals(known={"day:0|kind:a|b|tokens": 5}), ledger(jobs={}, accounts=spent)) == []
 
@@ -406,7 +406,7 @@ def test_late_answers_belong_to_ended_jobs_and_are_useful(changed: Any, ended: b
 
 
 @pytest.mark.parametrize(("count", "wrong"), [(MOST, 0), (MOST + 1, 1)])
-def test_no_more_answers_are_awaited_than_may_be(count: int, wrong: int) -> None:
+def test_the_audit_bounds_awaited_answers(count: int, wrong: int) -> None:
     keys = [KEY._replace(ordinal=n) for n in range(count)]
     streams: Any = {"agent:ada": Standing()}
     harmed = ledger(jobs={}, awaited={key.text(): awaited() for key in keys})

@@ -66,7 +66,7 @@ def test_keys_with_an_owner_are_not_reported(subtests: pytest.Subtests) -> None:
 
 
 @pytest.mark.parametrize("key", STRAY)
-def test_a_key_of_nothing_is_named(key: str) -> None:
+def test_an_unknown_key_is_reported_as_stray(key: str) -> None:
     store = store_of()
     store.client.set(store.prefix + key, "x")
     assert found(store) == [f"key {(store.prefix + key)!r} is stray"]
@@ -90,7 +90,7 @@ def test_keys_of_other_runs_do_not_belong_to_this_one(run: str) -> None:
     assert len(found(store, run)) == 1
 
 
-def test_strays_are_named_in_order_at_no_length_and_as_far_as_they_can_be_read() -> None:
+def test_stray_keys_are_sorted_and_cut() -> None:
     store = store_of()
     names = [b"odd:" + str(n).encode() for n in range(12)] + [b"\xff", b"x" * 400]
     for name in reversed(names):

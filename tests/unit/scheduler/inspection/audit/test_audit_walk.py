@@ -178,7 +178,7 @@ def test_an_open_job_of_the_ledger_that_the_journal_does_not_know_is_named() -> 
     assert f"open jobs differ from the journal's: ['{ODD.text()}']" in audited(store)
 
 
-def test_attempts_of_jobs_that_never_were_are_found_and_those_of_removed_lines_are_believed() -> None:
+def test_attempts_of_unknown_jobs_are_reported_unless_their_line_was_trimmed() -> None:
     for trimmed, wrong in ((0, ["1/think/agent:zoe/0/0", "3/think/agent:zoe/0/0"]), (2, ["3/think/agent:zoe/0/0"])):
         store = kept_run(marked=(2,), trimmed=trimmed)
         for tick in (1, 3):

@@ -48,7 +48,7 @@ def test_requests_wait_unless_packs_in_flex_cost_no_more(pack: str, tier: str, f
     ("fault", "in_batch"),
     [("batch_refused", 0), ("batch_failed", 0), ("batch_expired", 6), ("batch_partial", 6), ("batch_errors", 6)],
 )
-def test_what_a_batch_does_not_answer_is_asked_singly_as_the_first_attempt(
+def test_a_request_unanswered_by_its_batch_is_sent_singly_in_the_first_attempt(
     alone: Lived, fault: str, in_batch: int
 ) -> None:
     lived = live({fault: 1.0})

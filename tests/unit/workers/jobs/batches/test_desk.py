@@ -68,7 +68,7 @@ def test_requests_that_never_arrived_are_asked_singly_as_the_first_attempt() -> 
 
 
 @pytest.mark.parametrize(("lost", "asked_by_batch"), [(1, len(OWNERS)), (len(BACKOFF) + 1, 0)])
-def test_a_request_whose_handing_over_is_in_doubt_is_not_asked_singly(lost: int, asked_by_batch: int) -> None:
+def test_a_request_with_a_lost_park_reply_is_not_sent_singly(lost: int, asked_by_batch: int) -> None:
     replies: Counter[str] = Counter()
 
     def lose_replies(batches: Batches, claim: Claim, batched: Batched, line: bytes) -> bool:
@@ -214,7 +214,7 @@ def test_a_batch_has_ended_only_at_a_known_status(status: str, is_open: bool) ->
     assert BatchStatus("batch-1", status).is_open is is_open
 
 
-def test_the_real_day_holds_what_a_batch_may_cost_and_is_charged_what_it_cost() -> None:
+def test_the_real_day_is_charged_the_actual_cost_of_a_batch() -> None:
     seen = []
 
     def look(loop: TickLoop, tick: int, client: Redis, endpoint: FakeEndpoint) -> None:
@@ -235,7 +235,7 @@ def run() -> Iterator[tuple[Redis, str]]:
             yield client, RunStore.open(client, RUN).incarnation
 
 
-def test_one_process_has_the_desk_until_its_hold_is_over(run: tuple[Redis, str], eventually: Eventually) -> None:
+def test_one_process_has_the_desk_until_its_hold_expires(run: tuple[Redis, str], eventually: Eventually) -> None:
     client, incarnation = run
     first, second = (Batches(client, worker=name) for name in ("first", "second"))
     assert first.look(RUN, incarnation, 60.0) is not None

@@ -45,7 +45,7 @@ def test_the_same_jobs_make_the_same_request_whichever_came_first(order: list[ob
     assert stand_in.asked[0].prompt == first.asked[0].prompt
 
 
-def test_what_prompts_share_stands_once_and_first() -> None:
+def test_the_common_part_of_prompts_comes_first_and_once() -> None:
     stand_in = StandIn()
     ask_all(CALLS, stand_in)
     prompt = stand_in.asked[0].prompt
@@ -149,7 +149,7 @@ def test_a_refusal_of_the_gate_is_that_of_every_job() -> None:
     assert dict(ask_together(CALLS, stand_in, PackSizes())) == dict.fromkeys(range(4), refused)
 
 
-def test_what_a_failed_pack_cost_is_booked_if_the_gate_then_refuses() -> None:
+def test_the_cost_of_a_failed_pack_is_booked_when_the_gate_refuses_its_halves() -> None:
     said: list[Failure | Refused] = [Failure(kind="truncated"), Refused("no_slot"), Refused("no_slot")]
     stand_in = StandIn(lambda user, cases: said.pop(0))
     answers = ask_all(CALLS, stand_in)

@@ -31,7 +31,7 @@ def asked_at_once(layer: Packing, calls: list[Call], stand_in: Ask) -> list[Mode
         return [one.result(LONGEST) for one in [threads.submit(layer.ask, call, stand_in) for call in calls]]
 
 
-def test_calls_that_meet_make_one_request() -> None:
+def test_concurrent_calls_make_one_request() -> None:
     stand_in = StandIn()
     answers = asked_at_once(packing(), [call_of("ada"), call_of("ben")], stand_in)
     assert stand_in.sizes == [2]
@@ -58,7 +58,7 @@ CALL = call_of("ada")
         {"packs": False},
     ],
 )
-def test_calls_that_may_not_share_go_alone(alone: dict[str, Any]) -> None:
+def test_calls_that_cannot_share_a_pack_are_sent_singly(alone: dict[str, Any]) -> None:
     stand_in = StandIn()
     asked_at_once(packing(), [call_of(owner, **alone) for owner in ("ada", "ben")], stand_in)
     assert stand_in.sizes == [1, 1]
@@ -170,7 +170,7 @@ def test_as_many_cases_as_their_answers_fit_are_asked_at_once_whatever_the_caps_
     assert all(isinstance(one, ModelAnswer) and one.failure is None for one in answers)
 
 
-def test_caps_bound_a_pack_until_one_has_shown_how_long_answers_are() -> None:
+def test_expected_output_uses_caps_until_answers_are_measured() -> None:
     sizes, calls = PackSizes(), [one._replace(output_cap=1_000) for one in ten_calls()]
     assert sizes.expected_output(calls) == 10_000
     sizes.ended(CALL, 2, clean=True, output=199)
@@ -180,7 +180,7 @@ def test_caps_bound_a_pack_until_one_has_shown_how_long_answers_are() -> None:
     assert sizes.expected_output([call_of("ada")]) == 50, "no answer is longer than its cap"
 
 
-def test_batches_of_other_kinds_of_question_wait_for_what_the_first_one_shows() -> None:
+def test_batches_of_other_kinds_wait_for_the_first_result() -> None:
     stand_in = StandIn()
     calls = [call_of(owner, system=system) for system in ("Hum low.", "Hum high.") for owner in OWNERS]
     asked_at_once(packing(0.5, host_waits=True), calls, stand_in)
@@ -230,7 +230,7 @@ def test_a_model_that_cannot_answer_two_is_asked_alone_for_longer_each_time() ->
     assert sizes.next(CALL) == FIRST
 
 
-def test_a_fault_counts_for_its_kind_alone_and_a_new_kind_begins_with_what_others_have_shown() -> None:
+def test_pack_sizes_are_learned_by_kind_and_a_new_kind_starts_with_the_common_size() -> None:
     sizes, other, third = PackSizes(), call_of("ada", packs=False), of_kind("third")
     for _ in range(2):
         sizes.ended(CALL, sizes.next(CALL), clean=True)

@@ -50,7 +50,7 @@ def test_the_schema_holds_the_choices_of_each_case_at_its_name() -> None:
         assert tuple(schema["properties"][f"case_{number}"]["properties"]["text"]["enum"]) == by_user[user]
 
 
-def test_cases_stand_in_full() -> None:
+def test_cases_keep_every_line_and_the_common_part_comes_once() -> None:
     stand_in = StandIn()
     ask_all(CALLS, stand_in)
     shown = stand_in.asked[0].prompt.user

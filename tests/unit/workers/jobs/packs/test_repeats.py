@@ -25,7 +25,7 @@ def user_of(name: str, *memories: str) -> str:
     return "\n".join(["Places:\n- Mill\n", *lines, "Write in Welsh.", f"What does {name} hum?"])
 
 
-def test_a_pack_says_once_what_all_cases_say() -> None:
+def test_a_pack_has_each_common_line_once() -> None:
     user = pack_of([user_of(name, f"- [day 2, 9:01 AM] {name} hums.") for name in NAMES])
     for line in ("It is day 2, 9:30 AM.", "Write in Welsh.", "What does @ hum?"):
         assert user.count(f"\n{line}\n") == 1
@@ -37,13 +37,13 @@ def test_a_memory_stays_in_its_case_even_if_all_have_it() -> None:
     assert user[user.index("<case-") :].count(heard) == user.count(heard) == len(NAMES)
 
 
-def test_a_date_stands_before_the_first_of_the_lines_that_have_it() -> None:
+def test_a_repeated_date_is_written_once() -> None:
     dated = ("- [day 1, 8:00 PM] Rain.", "- [day 2, 7:00 AM] Fog.", "- [day 2, 8:00 AM] Sun.", "- [known] Tides.")
     user = pack_of([user_of(name, *dated, HEARD) for name in NAMES])
     assert "\n[day 2, 7:00 AM] Fog.\n[8:00] Sun.\n[known] Tides.\n[day 2, 9:02 AM] Dan" in user
 
 
-def test_am_or_pm_stands_before_the_first_of_the_lines_that_have_it() -> None:
+def test_a_repeated_half_of_the_day_is_written_once() -> None:
     timed = (
         "- [day 1, 11:58 AM] Rain.",
         "- [day 1, 11:59 AM] Fog.",
@@ -72,7 +72,7 @@ def acting(name: str, *actions: str) -> str:
     return "\n".join([*lines, *situation, "<memories>", HEARD, "</memories>", f"What does {name} hum?"])
 
 
-def test_a_listed_text_that_several_cases_have_is_told_once_under_a_number() -> None:
+def test_a_repeated_list_item_is_written_once_and_numbered() -> None:
     users = [
         acting("Ada Lane", "having tea at the mill", "mending nets at home", "rest"),
         acting("Ben Moor", "rest", "having tea at the mill"),
@@ -146,7 +146,7 @@ TEXTS = st.lists(LINES, min_size=1, max_size=12).map("\n".join)
 
 
 @given(st.lists(TEXTS, min_size=2, max_size=4))
-def test_the_prompts_of_the_cases_are_found_in_a_pack_as_they_were(users: list[str]) -> None:
+def test_cases_in_inverts_packing(users: list[str]) -> None:
     assert [text for *_, text in cases_in("", pack_of(users))] == users
 
 

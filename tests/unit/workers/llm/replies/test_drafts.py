@@ -153,7 +153,7 @@ class Steps(BaseModel):
         '{"steps": [{"what": "bake"}, {"what": "sell"}]',
     ],
 )
-def test_a_list_is_the_answer_of_a_class_with_one_list(text: str) -> None:
+def test_a_bare_list_fills_a_class_with_one_list_field(text: str) -> None:
     assert answer_in(text, Steps) == Steps(steps=[Step(what="bake"), Step(what="sell")])
 
 

@@ -43,7 +43,7 @@ ENDS = [
 ]
 
 
-def test_the_end_of_a_generation_has_its_class(subtests: pytest.Subtests) -> None:
+def test_each_finish_reason_has_a_failure_class(subtests: pytest.Subtests) -> None:
     for vendor, reason, failure in ENDS:
         with subtests.test(vendor=vendor, reason=reason, failure=failure):
             body = {"choices": [{"index": 0, "message": {"content": "Half of a"}, "finish_reason": reason}]}

@@ -86,7 +86,7 @@ def test_an_error_of_minimax_within_a_success_is_one_though_nothing_names_its_ca
     assert failure.kind == "server"
 
 
-def test_which_failures_may_pass() -> None:
+def test_only_transient_failures_are_retryable() -> None:
     never = {"auth", "forbidden", "quota_exhausted", "model_missing", "bad_request", "context_overflow", "filtered"}
     assert {kind for kind in FAILURE_KINDS if not Failure(kind=kind).retryable} == {*never, "too_large", "proxy"}
 

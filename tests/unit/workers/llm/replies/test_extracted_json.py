@@ -34,7 +34,7 @@ def test_objects_are_found_the_last_first(subtests: pytest.Subtests) -> None:
             assert json_values(text) == found
 
 
-def test_strings_are_made_harmless_wherever_they_are() -> None:
+def test_strings_are_cleaned_at_any_depth() -> None:
     assert clean({"a\x00": ["b\ud800\tc\n", {"d\x7f": 1}], "e": True}) == {"a": ["b\tc\n", {"d": 1}], "e": True}
     assert clean("plain") == "plain"
     assert (clean("é\u200d\x85"), clean("a\u3164b")) == ("é\u200d", "ab"), "printable is not visible"

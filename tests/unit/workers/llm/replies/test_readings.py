@@ -72,14 +72,14 @@ def test_the_documentation_has_every_kind_of_field() -> None:
         ({"title": "A helper", "points": ["I can rely on Ben."]}, None),
     ],
 )
-def test_the_part_of_an_object_is_read_as_its_text_only_if_it_is_clear_which(
+def test_an_object_is_read_as_text_only_if_one_part_is_clearly_the_text(
     parts: dict[str, Any], read: str | None
 ) -> None:
     made = read_as(ReflectionAnswer, {"insight": parts})
     assert (made.insight if isinstance(made, ReflectionAnswer) else None) == read
 
 
-def test_what_has_a_default_or_stands_in_a_list_is_left_out() -> None:
+def test_unreadable_optional_fields_and_list_items_are_left_out() -> None:
     items = [
         {"time": "8:00", "description": "Bake bread", "location": None, "priority": "très"},
         {"time": "9:00", "description": None},

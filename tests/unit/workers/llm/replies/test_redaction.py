@@ -72,7 +72,7 @@ def test_an_answer_that_contains_a_key_is_refused() -> None:
     assert failure.kind == "not_json"
 
 
-def test_of_two_keys_with_a_common_start_nothing_remains() -> None:
+def test_a_key_that_starts_with_another_is_redacted_whole() -> None:
     longer = f"{KEY}-and-more"
     for keys in ([KEY, longer], [longer, KEY]):
         assert Redaction(keys).of_text(f"{longer}, {KEY}.") == "[key], [key]."

@@ -32,7 +32,7 @@ def test_a_key_is_the_endpoints_own_else_that_of_the_environment(monkeypatch: py
     assert address_of(endpoint(key=None)).api_key == "none", "a local server needs none"
 
 
-def test_without_an_address_it_is_openai_which_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_url_the_endpoint_is_openai_and_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     found = address_of(endpoint(url=None))
     assert (found.base_url, found.is_openai) == (OPENAI, True)
     with pytest.raises(ConfigurationError, match="no API key"):

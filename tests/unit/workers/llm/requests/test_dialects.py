@@ -90,7 +90,7 @@ def test_parameters_that_are_refused_are_not_sent_and_switches_are() -> None:
     assert body == {**FIRST.body(PROMPT, 300), "temperature": 0.2, "enable_thinking": False}
 
 
-def test_without_a_named_part_one_part_after_the_other_is_left_out() -> None:
+def test_parameters_are_left_out_one_by_one_if_none_is_named() -> None:
     dialects = Dialects("s", FIRST)
     assert dialects.learn("m", FIRST, "no", ["temperature", "seed"], unnamed=True) == "", "it may be the prompt"
     tried = []
@@ -206,7 +206,7 @@ def test_the_known_dialect_is_stored_once_when_it_is_accepted() -> None:
     assert store.saves[1:] == [("http://here", "a", OBJECT)]
 
 
-def test_refusals_of_calls_under_way_count_as_the_second_one() -> None:
+def test_a_refusal_of_a_concurrent_call_counts_as_the_second() -> None:
     dialects = Dialects("http://here", FIRST)
     assert dialects.learn("a", FIRST, FORMAT)
     assert dialects.learn("a", OBJECT, FORMAT)
@@ -224,7 +224,7 @@ class Clock:
         return self.now
 
 
-def test_one_refusal_changes_the_next_call_alone() -> None:
+def test_one_refusal_changes_only_the_next_call() -> None:
     store = Store()
     dialects = Dialects("s", FIRST, store)
     assert dialects.next("m") == FIRST
@@ -259,7 +259,7 @@ def test_a_second_refusal_is_believed_by_every_process_for_an_hour() -> None:
     assert [dialects.next("m"), dialects.next("m")] == [OBJECT, OBJECT], "one refusal is enough now"
 
 
-def test_nothing_is_left_to_try_once_every_form_was_refused_twice() -> None:
+def test_learning_stops_once_every_dialect_was_refused_twice() -> None:
     dialects = Dialects("s", FIRST)
     found = []
     for _ in range(5):
@@ -306,7 +306,7 @@ def test_an_overwritten_dialect_is_learned_again() -> None:
     assert DialectStore(client).load("http://a", "m") is None
 
 
-def test_without_redis_nothing_is_known_and_nothing_raises() -> None:
+def test_without_redis_the_dialect_store_is_empty_and_does_not_raise() -> None:
     away = Redis(port=1, retry=Retry(NoBackoff(), 0))
     store = DialectStore(away)
     store.save("http://a", "m", TEXT)
@@ -320,7 +320,7 @@ def test_an_empty_server_knows_no_dialects() -> None:
     assert known_dialects(client) == []
 
 
-def test_a_dialect_that_lapses_while_they_are_listed_is_left_out() -> None:
+def test_a_dialect_that_expires_during_a_listing_is_left_out() -> None:
     class Lapsing(FakeRedis):
         def scan(self, *args: Any, **options: Any) -> Any:
             cursor, keys = super().scan(*args, **options)
