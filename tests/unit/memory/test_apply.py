@@ -140,7 +140,7 @@ def waiting(streams: dict[str, Stream], count: int) -> None:
         ("entry 6 is not live", (TakeWaiting(BOB, 0), Archive(owner=ANN, numbers=(6,)))),
     ],
 )
-def test_no_more_is_taken_forgotten_or_archived_than_waits(
+def test_effects_on_more_entries_than_wait_are_refused(
     streams: dict[str, Stream], why: str, effects: tuple[Effect, ...]
 ) -> None:
     waiting(streams, 3)

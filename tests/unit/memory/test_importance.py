@@ -136,7 +136,7 @@ def test_a_rating_is_remembered_and_carries_to_similar_texts() -> None:
     assert near.rating > other.rating
 
 
-def test_an_owner_is_likest_itself() -> None:
+def test_an_owners_own_ratings_weigh_most() -> None:
     ratings = Ratings()
     text = seen("The dragon sleeps on the hoard")
     ratings.learn(OWNER, text, 9)
@@ -209,7 +209,7 @@ def test_calls_are_never_more_than_ten_ahead_of_their_share_though_each_entry_st
     assert 9 <= most <= 10
 
 
-def test_dirty_ratings_are_clamped() -> None:
+def test_ratings_out_of_bounds_are_clamped() -> None:
     ratings = Ratings()
     ratings.learn(OWNER, seen("A dragon"), 14)
     ratings.learn(OWNER, seen("A mouse"), -3)

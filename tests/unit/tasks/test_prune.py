@@ -128,7 +128,7 @@ def test_entries_of_open_jobs_are_left_alone() -> None:
     assert due_turn(KIND, stream, 500 + 37 * 60, open_numbers={1, 2}) == []
 
 
-def test_reflections_and_plans_beyond_their_limits_go() -> None:
+def test_reflections_and_plans_beyond_their_limits_are_archived() -> None:
     stream = stream_of(
         *(Entry(type="reflection", text=f"Quiet day {i}.", minute=i, importance=4) for i in range(52)),
         *(Entry(type="plan", text=f"Plan {i}.", minute=i * 1440, valid_until=(i + 1) * 1440) for i in range(9)),
@@ -161,7 +161,7 @@ def test_a_host_may_ask_without_naming_anything() -> None:
     assert KIND.heuristic(case_of(KIND, stream_of(), 2000)) == ()
 
 
-def test_entries_gone_by_then_are_left_out() -> None:
+def test_entries_archived_meanwhile_are_left_out() -> None:
     stream = crowded()
     (request,) = due_turn(KIND, stream, 2000)
     assert request.numbers is not None

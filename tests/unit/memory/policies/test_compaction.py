@@ -177,7 +177,7 @@ def test_routine_events_are_grouped_by_place() -> None:
     )
 
 
-def test_what_tells_a_place_is_new_beside_the_routine() -> None:
+def test_a_place_is_represented_by_its_event_outside_the_routine() -> None:
     seen = ["Ground six sacks.", "Ground six sacks.", "The miller's boy says the axle cracked.", "Ground six sacks."]
     entries = stream_of(*(observation(text, at, location="mill") for at, text in enumerate(seen))).live()
     told = by_place(entries, {"mill": "mill"})

@@ -389,7 +389,7 @@ def test_an_explanation_names_the_components_that_counted() -> None:
     assert "similarity" not in named
 
 
-def test_search_words_go_before_the_words_of_the_text() -> None:
+def test_search_terms_precede_the_words_of_the_text() -> None:
     entries = [memory(1, "rent"), memory(2, "tea")]
     assert numbers(retrieve(entries, Query(minute=0, text="tea", terms=("rent",), limit=1), DEFAULT)) == [1]
     assert numbers(retrieve(entries, Query(minute=0, text="tea", limit=1), DEFAULT)) == [2]

@@ -207,7 +207,7 @@ def test_a_kind_without_a_heuristic_cannot_be_instantiated() -> None:
         Hum()  # type: ignore[abstract]
 
 
-def test_a_minimal_kind_comes_on_request(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_minimal_kind_runs_on_request(cogitate_loop: Callable[..., TickLoop]) -> None:
     class Hum(Kind):
         name, order = "hum", 90
 
