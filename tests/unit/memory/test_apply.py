@@ -113,7 +113,7 @@ def test_a_plan_item_moves_on_within_one_job(streams: dict[str, Stream]) -> None
 
 
 def test_an_unchanged_plan_item_is_not_an_obstacle(streams: dict[str, Stream]) -> None:
-    """What an agent decided an hour ago is not lost because the world has completed the item meanwhile."""
+    """An agent's decision of an hour ago holds although the world has completed the item meanwhile."""
     streams[ANN].set_plan_status("1-0", "completed")
     assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="completed", expects="active"),)) is None
     assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="active", expects="pending"),)) is not None

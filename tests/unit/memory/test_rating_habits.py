@@ -1,4 +1,4 @@
-"""What is expected of a rater, before and after it rated."""
+"""The ratings expected of a rater, before and after its first ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds that a process knows, and what asking for another says."""
+"""The kinds that a process knows, and the error for an unknown one."""
 
 from __future__ import annotations
 

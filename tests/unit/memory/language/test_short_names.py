@@ -1,4 +1,4 @@
-"""By which part of their name people are called after its first mention."""
+"""The part of a name that stands for a person after the first mention."""
 
 from __future__ import annotations
 

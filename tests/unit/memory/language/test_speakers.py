@@ -1,4 +1,4 @@
-"""Those who speak, and which of them a text may name."""
+"""The speakers of a talk, and which of them a text may name."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ def reflection(number: int, importance: int) -> Entry:
 
 
 def test_a_reflection_exactly_at_the_threshold_is_summarised() -> None:
-    """It is in one of two lists: those that go into one reflection, and those that just go."""
+    """Reflections at the threshold are merged into one; those below it leave no summary."""
     stream = stream_of(*(reflection(i, 5 - i % 2) for i in range(51)))
     surplus = [number for number, entry in stream.entries.items() if entry.minute < 4]
     apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(importance_threshold=5), NOW), 2)

@@ -1,4 +1,4 @@
-"""What pruning chooses to archive, and what its effects leave in the place of it."""
+"""The entries that pruning archives, and the summaries that replace them."""
 
 from __future__ import annotations
 

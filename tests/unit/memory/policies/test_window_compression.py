@@ -144,7 +144,7 @@ def test_warning_logged_if_still_over_after_max_passes() -> None:
 
 
 def test_compress_long_term_summary_failure_logs_warning() -> None:
-    """A failed pass leaves the heuristic's summary, or under "unchanged" the present one; it is not tried for ever."""
+    """A failed pass leaves the heuristic's summary, or under "unchanged" the present one; it is not retried forever."""
     limits = MemoryLimits(policy="tokens", token_limit=100, on_failure="unchanged")
     host = Host(limits, briefly)
     host.streams[OGILVY] = stream_of(*map(ten_words, range(3)), summary=" ".join(map(ten_words, range(4))))

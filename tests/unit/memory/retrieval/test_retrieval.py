@@ -275,7 +275,7 @@ PARTY = [
     ids=["spec", "default"],
 )
 def test_a_query_finds_the_same_in_every_version(profile: RetrievalProfile, expected: dict[int, float]) -> None:
-    """What a prompt shows depends on it: a change of a weight is a change of behaviour."""
+    """The result decides which memories a prompt shows, so a changed weight changes behaviour."""
     query = Query(minute=1_000, text="When is the party of Ann with her dog?", limit=9, similarity={1: 0.5, 4: 0.1})
     found = retrieve(PARTY, query, profile)
     assert [one.entry.number for one in found] == list(expected)

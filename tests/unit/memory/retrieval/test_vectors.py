@@ -1,4 +1,4 @@
-"""Vectors with one byte a number: their cosine is that of the numbers, and what is no vector is refused."""
+"""Vectors with one byte a number: their cosine is that of the numbers, and an invalid vector is refused."""
 
 from __future__ import annotations
 

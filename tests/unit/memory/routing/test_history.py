@@ -1,4 +1,4 @@
-"""Shared history: first in, first out, at or below its limit whatever comes; nothing else cuts it."""
+"""Shared history: first in, first out, always within its limit; pruning and summarising skip it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scoped memories: what failure leaves behind."""
+"""Scoped memories: the state after a failure."""
 
 from __future__ import annotations
 

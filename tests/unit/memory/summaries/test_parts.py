@@ -1,4 +1,4 @@
-"""Text that has no room as a whole, cut into parts that have."""
+"""Text that does not fit as a whole, cut into parts that do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of the actions that a host names, the one that fits best is chosen, word for word."""
+"""The choice of the best match among the actions that a host names, word for word."""
 
 from __future__ import annotations
 

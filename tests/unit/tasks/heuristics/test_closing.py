@@ -1,4 +1,4 @@
-"""What is closed, for plans, reflections and themes alike: what was settled, moved or called off, or is over."""
+"""Closed matters, for plans, reflections and themes alike: settled, moved, called off or past."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What presses: important, lately observed, taken up by no plan and answered by nothing later."""
+"""Pressing matters: important, recent, in no plan, and settled by no later entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises are found with whom they were made to, and with what came of them."""
+"""Promises are found with their giver, their addressee and their outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What entries say is found once for each entry of an owner."""
+"""Each entry of an owner is read once."""
 
 from __future__ import annotations
 

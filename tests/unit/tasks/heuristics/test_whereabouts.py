@@ -1,4 +1,4 @@
-"""Where an agent does what its routine says: by who it is, what lies near, and where it goes anyway."""
+"""The place of an agent's habit: chosen by its taste, by distance and by earlier visits."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_taste_mood_and_habit_weigh_as_they_always_have(
     goes: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Plans that a run goes on with were made by these weights."""
+    """A resumed run continues plans that were made with these weights."""
     drawn = {("a",): taste, ("a", "3"): mood, ("b",): other_taste, ("b", "3"): other_mood}
     monkeypatch.setattr(whereabouts, "_of_seed", lambda name, *parts: drawn[parts])
     assert choose_place("Bo", ["a", "b"], {"a": 0, "b": 1}, near="", visits={"a": visits}, day=3) == goes
@@ -118,7 +118,7 @@ def test_the_distance_of_a_place_lowers_its_weight(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_same_people_go_to_the_same_places_on_any_machine_and_in_any_version() -> None:
-    """Plans that a run goes on with were made by these draws."""
+    """A resumed run continues plans that were made with these draws."""
     assert [chosen(name) for name in NAMES[:8]] == ["pub0", "pub2", "pub1", "pub1", "pub2", "pub2", "pub0", "pub1"]
     assert [chosen("Person 30", day=day) for day in range(8)] == [
         "pub4",

@@ -1,4 +1,4 @@
-"""What is wrong with a host's own kind is told with its method, file and line, and what it should return."""
+"""A fault of a host's own kind is reported with its method, file, line and expected result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of a host's own declares: each mistake is reported in words that name it."""
+"""The declaration of a host's own kind: each mistake is reported by name."""
 
 from __future__ import annotations
 

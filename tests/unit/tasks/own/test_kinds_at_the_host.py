@@ -1,4 +1,4 @@
-"""What a kind of a host's own does at the host: each fault is reported in words that name it."""
+"""A host's own kind at the host: each fault is reported by name."""
 
 from __future__ import annotations
 

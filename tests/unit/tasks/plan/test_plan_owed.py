@@ -1,4 +1,4 @@
-"""Plans know what is done, what is owed and who hosts."""
+"""Plans account for completed items, open promises and the host of a party."""
 
 from __future__ import annotations
 

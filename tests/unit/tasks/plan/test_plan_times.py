@@ -1,4 +1,4 @@
-"""Promises and appointments are planned at their time, once, and no longer when it is over."""
+"""Promises and appointments are planned once, at their time, and not after it."""
 
 from __future__ import annotations
 

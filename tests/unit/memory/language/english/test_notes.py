@@ -1,4 +1,4 @@
-"""Notes as they are told later."""
+"""The wording of notes that are told later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A day's plan without a model: what is promised and appointed, what presses, and the routine."""
+"""A day's plan without a model: promises, appointments, pressing matters and the routine."""
 
 from __future__ import annotations
 
