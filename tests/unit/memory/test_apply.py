@@ -113,7 +113,7 @@ def test_a_plan_item_moves_on_within_one_job(streams: dict[str, Stream]) -> None
 
 
 def test_an_unchanged_plan_item_is_not_an_obstacle(streams: dict[str, Stream]) -> None:
-    """What an agent decided an hour ago is not lost because the world has completed the item meanwhile."""
+    """An agent's decision of an hour ago holds although the world has completed the item meanwhile."""
     streams[ANN].set_plan_status("1-0", "completed")
     assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="completed", expects="active"),)) is None
     assert unmet(streams, (SetPlanStatus(owner=ANN, item="1-0", status="active", expects="pending"),)) is not None
@@ -140,7 +140,7 @@ def waiting(streams: dict[str, Stream], count: int) -> None:
         ("entry 6 is not live", (TakeWaiting(BOB, 0), Archive(owner=ANN, numbers=(6,)))),
     ],
 )
-def test_no_more_is_taken_forgotten_or_archived_than_waits(
+def test_effects_on_more_entries_than_wait_are_refused(
     streams: dict[str, Stream], why: str, effects: tuple[Effect, ...]
 ) -> None:
     waiting(streams, 3)

@@ -31,7 +31,7 @@ def found(text: str, minute: int = 600, start: int = DAY, end: int = 2 * DAY) ->
     ]
 
 
-def test_what_is_told_of_a_day_and_an_hour_to_come_is_quoted(subtests: pytest.Subtests) -> None:
+def test_a_sentence_with_a_coming_day_and_hour_is_quoted(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, str]] = [
         ("Maria's birthday party is tomorrow at 5 pm.", "Maria's birthday party is on day 2 at 5 pm"),
         ("On February 14th, 2023 a party at 5 pm", "On February 14th, 2023 a party at 5 pm"),
@@ -60,7 +60,7 @@ def test_what_is_told_of_a_day_and_an_hour_to_come_is_quoted(subtests: pytest.Su
         "",
     ],
 )
-def test_what_is_past_or_of_no_day_is_no_appointment(text: str) -> None:
+def test_a_sentence_about_the_past_or_without_a_day_or_hour_is_no_appointment(text: str) -> None:
     assert found(text) == []
 
 
@@ -121,7 +121,7 @@ def test_a_named_day_counts_from_the_entrys(subtests: pytest.Subtests) -> None:
 
 
 @pytest.mark.parametrize(("said", "minute"), [(600, 1_020), (1_019, 1_020), (1_020, None)])
-def test_without_a_day_what_is_ones_own_is_of_the_day_on_which_it_is_said(said: int, minute: int | None) -> None:
+def test_an_owners_hour_without_a_day_means_the_day_of_the_entry(said: int, minute: int | None) -> None:
     mine, anybodys = seen("I meet Ann at 5 pm.", said), seen("They open at 5 pm.", said)
     assert [at.minute for at in appointments([mine], (), 0, 3 * DAY)] == ([] if minute is None else [minute])
     assert appointments([anybodys], (), 0, 3 * DAY) == []

@@ -33,7 +33,7 @@ def test_an_integer_within_its_bounds_passes(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [1, 9_001, True, "5", 5.0, None])
-def test_no_integer_or_one_beyond_its_bounds_is_refused(value: Any) -> None:
+def test_a_non_integer_or_an_integer_out_of_bounds_is_refused(value: Any) -> None:
     with pytest.raises(InputError, match=rf"^tick is {value!r}: give an integer from 2 to 9,000$"):
         check_integer("tick", value, 2, 9_000)
 
@@ -62,7 +62,7 @@ def test_empty_and_unstorable_texts_are_refused(subtests: pytest.Subtests) -> No
             check_text("place", value, 9)
 
 
-def test_a_text_may_be_blank_where_it_may_be() -> None:
+def test_a_blank_text_passes_where_blanks_are_allowed() -> None:
     assert [check_text("place", value, 9, blank=True) for value in ("", " ")] == ["", " "]
     with pytest.raises(InputError, match="at most 9 fit"):
         check_text("place", " " * 10, 9, blank=True)

@@ -63,7 +63,7 @@ def test_memories_of_long_ticks_fade_by_ticks_as_others_by_hours() -> None:
         assert recency(0, 360) == hourly[6] == 0.5
 
 
-def test_what_lies_before_the_first_round_is_said_to() -> None:
+def test_a_time_before_the_first_round_is_named_so() -> None:
     with Clock(names="10 rounds", start=600).in_force():
         assert date(590) == "before round 1"
 

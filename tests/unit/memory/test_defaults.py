@@ -1,4 +1,4 @@
-"""What is left out means the same in every version: journals and streams are written without values by default."""
+"""Defaults are the same in every version: journals and streams omit values equal to their defaults."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_a_seal_is_the_same_in_every_version_and_in_any_order() -> None:
 
 
 def test_the_format_of_a_seal_is_unchanged() -> None:
-    """Else no stream that an earlier version kept could be read."""
+    """Otherwise streams stored by earlier versions could not be read."""
     seal = Seal()
     seal.entry(Entry(type="observation", text="Tea.", minute=1, number=1, tick=1), -1)
     seal.archived(1, Archived(tick=2), -1)

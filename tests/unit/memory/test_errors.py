@@ -1,4 +1,4 @@
-"""How errors show what was given."""
+"""How errors show an invalid value."""
 
 from __future__ import annotations
 

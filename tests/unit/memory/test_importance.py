@@ -62,7 +62,7 @@ def test_before_any_rating_types_of_text_differ() -> None:
 
 
 def test_before_any_rating_the_recorded_prior_applies(subtests: pytest.Subtests) -> None:
-    """Pin it for each class of texts: it says which entries a model rates, so it is part of a digest."""
+    """Pin the prior of each class of texts: it decides which entries a model rates, so a digest covers it."""
     cases: list[tuple[str, EntryType, int, float]] = [
         ("Ann is sleeping", "observation", 2, 0.6565),
         ("Tom walks by", "observation", 2, 0.8132),
@@ -136,7 +136,7 @@ def test_a_rating_is_remembered_and_carries_to_similar_texts() -> None:
     assert near.rating > other.rating
 
 
-def test_an_owner_is_likest_itself() -> None:
+def test_an_owners_own_ratings_weigh_most() -> None:
     ratings = Ratings()
     text = seen("The dragon sleeps on the hoard")
     ratings.learn(OWNER, text, 9)
@@ -209,7 +209,7 @@ def test_calls_are_never_more_than_ten_ahead_of_their_share_though_each_entry_st
     assert 9 <= most <= 10
 
 
-def test_dirty_ratings_are_clamped() -> None:
+def test_ratings_out_of_bounds_are_clamped() -> None:
     ratings = Ratings()
     ratings.learn(OWNER, seen("A dragon"), 14)
     ratings.learn(OWNER, seen("A mouse"), -3)
@@ -242,7 +242,7 @@ def test_words_lean_a_text_towards_the_mundane_or_the_memorable(subtests: pytest
 
 
 def test_priors_of_a_class_are_the_same_in_every_version(subtests: pytest.Subtests) -> None:
-    """Which entries are rated by a model depends on it, and a run that goes on must choose as it did."""
+    """The priors decide which entries a model rates, and a resumed run must choose the same ones."""
     cases: list[tuple[EntryType, str, int, float]] = [
         ("observation", "Ann sleeps", 2, 0.656524),
         ("observation", "Maria Lopez sleeps", 2, 0.813231),

@@ -1,4 +1,4 @@
-"""What is expected of a rater, before and after it rated."""
+"""The ratings expected of a rater, before and after its first ones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def median(group: str, ratings: dict[str, list[int]]) -> int:
     raise AssertionError("shares add up to less than a half")
 
 
-def test_a_rater_that_has_rated_nothing_is_taken_for_usual() -> None:
+def test_a_rater_without_ratings_counts_as_usual() -> None:
     assert [median(group, {}) for group in GROUPS] == [2, 3, 6, 6, 7, 5]
 
 
-def test_a_rater_that_gives_one_more_is_expected_to_do_so_in_classes_that_it_has_not_rated() -> None:
+def test_a_rater_that_rates_one_higher_is_expected_to_in_unrated_classes_too() -> None:
     usual, higher = {"seen4": [3] * 8 + [5, 6] * 4}, {"seen4": [4] * 8 + [6, 7] * 4}
     assert median("seen0", usual) == 2
     assert median("seen0", higher) == 3

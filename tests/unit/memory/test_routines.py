@@ -10,7 +10,7 @@ from cogitate.memory.clock import DAY
 from cogitate.memory.routines import MOST_HABITS, Habit, check_routine, read_routine, routine_text
 
 
-def test_a_habit_is_read_as_it_is_written(subtests: pytest.Subtests) -> None:
+def test_a_habit_is_read_with_its_times_and_place(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, Habit]] = [
         ("07:00 breakfast @home", Habit("breakfast", 420, place="home")),
         ("7:00 breakfast", Habit("breakfast", 420)),
@@ -74,7 +74,7 @@ def test_habits_are_separated_by_lines_semicolons_or_their_times(routine: str | 
         ("Frühstück um 7:00 im Garten", [("Frühstück um 7:00 im Garten", 420, None)]),
     ],
 )
-def test_prose_names_its_times(prose: str, habits: list[tuple[str, int, int | None]]) -> None:
+def test_habits_in_prose_are_read_with_their_times(prose: str, habits: list[tuple[str, int, int | None]]) -> None:
     assert [(one.what, one.begins, one.ends) for one in read_routine(prose, "Klaus")] == habits
 
 
@@ -94,7 +94,7 @@ def test_a_habit_that_cannot_be_kept_is_refused_by_name(routine: str | tuple[str
 
 
 @given(st.text(max_size=80) | st.tuples(st.text(max_size=40), st.text(max_size=40)))
-def test_any_text_is_some_routine(routine: str | tuple[str, ...]) -> None:
+def test_any_text_is_read_as_a_routine(routine: str | tuple[str, ...]) -> None:
     for habit in read_routine(routine):
         assert habit.what or habit.place
         assert habit.begins is None or 0 <= habit.begins < DAY

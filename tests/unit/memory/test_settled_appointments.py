@@ -16,7 +16,7 @@ def kept(*texts: str) -> list[tuple[int, str]]:
     return [(one.minute - DAY, one.what) for one in appointments(told, (), DAY, 2 * DAY)]
 
 
-def test_what_is_open_or_of_others_is_no_appointment(subtests: pytest.Subtests) -> None:
+def test_an_open_proposal_or_one_between_others_is_no_appointment(subtests: pytest.Subtests) -> None:
     cases: list[str] = [
         "Ben asked me to meet him at the mill tomorrow at 9:00. I said no.",
         "Ben asked me to meet him at the mill tomorrow at 9:00, but I turned him down.",
@@ -49,7 +49,7 @@ def test_what_is_open_or_of_others_is_no_appointment(subtests: pytest.Subtests) 
         "There is a concert tomorrow at 9:00.",
     ],
 )
-def test_what_is_agreed_with_the_owner_is_one(text: str) -> None:
+def test_an_agreement_or_invitation_of_the_owner_is_an_appointment(text: str) -> None:
     assert [minute for minute, _ in kept(text)] == [540]
 
 
@@ -100,11 +100,11 @@ def test_a_later_statement_ends_or_moves_the_appointment_it_is_about(later: str,
         ),
     ],
 )
-def test_what_is_moved_stands_once_at_its_new_hour(first: str, later: str, moved: list[tuple[int, str]]) -> None:
+def test_a_moved_appointment_is_kept_once_at_its_new_hour(first: str, later: str, moved: list[tuple[int, str]]) -> None:
     assert kept(first, later) == moved
 
 
-def test_a_deadline_of_no_named_day_is_no_appointment_of_another_day() -> None:
+def test_a_deadline_without_a_day_is_no_appointment_on_another_day() -> None:
     assert kept("I promise to bring the grease before 4 pm.") == []
     assert [minute for minute, _ in kept("I promise to bring the grease before 4 pm tomorrow.")] == [960]
 
@@ -142,7 +142,7 @@ def test_english_hours_in_words_are_read(subtests: pytest.Subtests) -> None:
         ("Если не будет дождя, завтра в 9:00 встречаюсь с Томом.", False),
     ],
 )
-def test_other_languages_tell_by_the_words_of_their_packs(text: str, *, is_kept: bool) -> None:
+def test_language_packs_distinguish_settled_appointments(text: str, *, is_kept: bool) -> None:
     assert [minute for minute, _ in kept(text)] == [540] * is_kept
 
 
@@ -189,6 +189,6 @@ def test_appointments_are_called_off_in_other_languages(subtests: pytest.Subtest
         ("Forse la riunione è spostata a domani alle 15:00.", None),
     ],
 )
-def test_what_is_moved_in_any_language_is_kept_at_its_new_time(text: str, minute: int | None) -> None:
+def test_a_moved_appointment_in_any_language_is_kept_at_its_new_time(text: str, minute: int | None) -> None:
     told = Entry(number=1, type="message", text=text, minute=600)
     assert [a.minute for a in appointments([told], (), 0, 5 * DAY)] == ([] if minute is None else [minute])

@@ -91,7 +91,7 @@ def test_a_stream_is_filtered_by_type_time_and_subject() -> None:
     }
 
 
-def test_where_one_entry_cannot_be_read_the_rest_of_the_stream_is_there() -> None:
+def test_an_unreadable_entry_leaves_the_rest_of_the_stream_readable() -> None:
     stream = stream_of(observation("Read.", 600), observation("Wrote.", 610), observation("Slept.", 620))
     stream.archive(1, 5, 2)
     stream.mark(2, Marks(accesses=2, last_accessed=7))

@@ -19,7 +19,7 @@ steps = st.lists(st.tuples(st.sampled_from(["append", "archive", "next"]), st.in
 
 
 @given(steps)
-def test_the_past_reads_the_same_for_ever(steps: list[tuple[str, int]]) -> None:
+def test_past_states_of_a_stream_never_change(steps: list[tuple[str, int]]) -> None:
     """What was live at the end of a tick is found later from numbers and archive ticks alone."""
     stream, tick = Stream(ANN), 1
     past: dict[int, tuple[int, list[int]]] = {}
@@ -39,7 +39,7 @@ def test_the_past_reads_the_same_for_ever(steps: list[tuple[str, int]]) -> None:
     assert again.count() == stream.count() == len(stream.live())
 
 
-def test_numbers_are_never_given_twice() -> None:
+def test_numbers_are_never_reused() -> None:
     stream = Stream(ANN)
     for i in range(3):
         stream.append(seen(f"{i}"), 1)
@@ -253,7 +253,7 @@ def test_the_seal_is_kept_up_with_every_change() -> None:
         before = stream.seal()
 
 
-def test_only_what_concerns_older_entries_is_kept_apart() -> None:
+def test_only_changes_of_older_entries_are_kept_apart() -> None:
     stream = Stream(ANN)
     stream.append(seen("one"), 1)
     stream.rate(1, 6, 1)
@@ -337,7 +337,7 @@ def test_an_unchanged_counter_is_not_a_change() -> None:
     assert stream.take_changes().head
 
 
-def test_all_that_a_stream_holds_can_be_noted_as_new() -> None:
+def test_the_whole_stream_can_be_noted_as_new() -> None:
     stream = Stream(ANN)
     for n in range(3):
         stream.append(seen(f"Event {n}"), 1)
@@ -369,7 +369,7 @@ def test_forgotten_marks_are_not_written() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["say", "see", "archive"]), st.integers(0, 50)), max_size=40))
-def test_the_oldest_line_is_that_of_all_live_ones(steps: list[tuple[str, int]]) -> None:
+def test_the_oldest_line_is_the_earliest_live_one(steps: list[tuple[str, int]]) -> None:
     stream = Stream(ANN)
     for what, number in steps:
         live = stream.live()
@@ -384,7 +384,7 @@ def test_the_oldest_line_is_that_of_all_live_ones(steps: list[tuple[str, int]]) 
         assert again.oldest_line() == stream.oldest_line()
 
 
-def test_each_part_is_a_change() -> None:
+def test_changes_are_true_if_any_part_is_set() -> None:
     assert not Changes({}, b"", None)
     assert Changes({1: b"{}"}, b"", None)
     assert Changes({}, b"{}", None)

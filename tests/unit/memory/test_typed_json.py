@@ -81,7 +81,7 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     own: tuple[int, ...] = ()
 
 
-def test_equal_values_are_written_alike_wherever_they_come_from() -> None:
+def test_equal_values_are_encoded_alike_whether_read_or_made() -> None:
     read = typed_json.decode(b'{"word":"as usual","share":1.5,"many":1000,"own":[7]}', Told)
     assert msgspec.json.encode(read) != b'{"own":[7]}', "msgspec compares objects, not values"
     assert msgspec.json.encode(typed_json.with_shared_defaults(read)) == b'{"own":[7]}'
@@ -89,6 +89,6 @@ def test_equal_values_are_written_alike_wherever_they_come_from() -> None:
     assert (other.word, other.share, other.many, other.own) == ("not so", 2.0, 999, ())
 
 
-def test_a_weight_that_a_host_states_as_it_is_anyway_changes_nothing() -> None:
+def test_a_weight_equal_to_its_default_is_encoded_as_if_omitted() -> None:
     stated = check_profile("agent:ada", Profile(name="Ada", weight=float("1.0")))
     assert msgspec.json.encode(stated) == msgspec.json.encode(check_profile("agent:ada", Profile(name="Ada")))

@@ -1,4 +1,4 @@
-"""Of which time a job writes, and which entry it writes anew."""
+"""The game time that a job writes about, and the entry that a repair replaces."""
 
 from __future__ import annotations
 

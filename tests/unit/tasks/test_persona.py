@@ -1,4 +1,4 @@
-"""Who somebody is, as their host stated it, stands in the prompt of each kind that thinks."""
+"""The prompt of each thinking kind shows the persona that the host states."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_entries_of_open_jobs_are_left_alone() -> None:
     assert due_turn(KIND, stream, 500 + 37 * 60, open_numbers={1, 2}) == []
 
 
-def test_reflections_and_plans_beyond_their_limits_go() -> None:
+def test_reflections_and_plans_beyond_their_limits_are_archived() -> None:
     stream = stream_of(
         *(Entry(type="reflection", text=f"Quiet day {i}.", minute=i, importance=4) for i in range(52)),
         *(Entry(type="plan", text=f"Plan {i}.", minute=i * 1440, valid_until=(i + 1) * 1440) for i in range(9)),
@@ -143,7 +143,7 @@ def test_reflections_and_plans_beyond_their_limits_go() -> None:
 
 @pytest.mark.parametrize(("hour", "told"), [("1:24 AM", "was going to sell"), ("1:26 AM", "will sell")])
 def test_events_past_at_the_due_time_are_told_in_the_past(hour: str, told: str) -> None:
-    """It is due five ticks, here minutes, after its request."""
+    """The job is due five ticks, here minutes, after its request."""
     more = [f"The baker says that oven {n} of the mill burns by night, and that nobody mends it." for n in range(8)]
     lines = [f"I will sell 3 cakes on day 2 at {hour}.", *more]  # too long for minutes
     stream = stream_of(*(message(said, 500) for said in lines))
@@ -161,7 +161,7 @@ def test_a_host_may_ask_without_naming_anything() -> None:
     assert KIND.heuristic(case_of(KIND, stream_of(), 2000)) == ()
 
 
-def test_entries_gone_by_then_are_left_out() -> None:
+def test_entries_archived_meanwhile_are_left_out() -> None:
     stream = crowded()
     (request,) = due_turn(KIND, stream, 2000)
     assert request.numbers is not None
@@ -180,7 +180,7 @@ def test_it_never_calls_a_model() -> None:
 
 
 def test_a_shared_history_is_not_pruned() -> None:
-    """What is oldest leaves it at the boundary."""
+    """The boundary cuts its oldest entries."""
     for owner in ("world", "group:assembly"):
         stream = stream_of(*crowded().live(), owner=owner)
         assert not any(list(KIND.due(moment_of(stream, 2000, tick=tick))) for tick in range(600, 700))

@@ -150,7 +150,7 @@ def sizes(stream: Stream, outcomes: list[bool]) -> list[tuple[int, int]]:
     return asked
 
 
-def test_a_batch_that_fails_is_halved_until_one_goes_well() -> None:
+def test_a_failing_batch_is_halved_until_one_succeeds() -> None:
     stream = unrated(40)
     assert sizes(stream, [False, False, True, True, True]) == [(1, 20), (1, 10), (1, 5), (6, 10), (16, 20)]
     assert {e.importance for e in stream.entries.values() if e.number <= 35} == {4}

@@ -47,7 +47,7 @@ def test_a_long_text_is_cut_at_a_word() -> None:
     assert template_entry(observation("Tea.", 1_500), 1_500) == {"when": "day 2, 1:00 AM", "text": "Tea."}
 
 
-def test_what_was_said_on_another_day_names_its_days_by_their_numbers() -> None:
+def test_an_entry_of_another_day_names_days_by_their_numbers() -> None:
     said = observation("Ben comes tomorrow; today it rains.", 600)
     assert template_entry(said, 700)["text"] == "Ben comes tomorrow; today it rains."
     assert template_entry(said, 2_000)["text"] == "Ben comes on day 2; on day 1 it rains."

@@ -1,4 +1,4 @@
-"""The kinds that a process knows, and what asking for another says."""
+"""The kinds that a process knows, and the error for an unknown one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.tasks.kind_cases import case_of, observation, stream_of
 BUILT_IN = ["rate", "plan", "act", "reflect", "integrate", "summarise", "recount", "prune"]
 
 
-def test_the_built_in_kinds_are_there_in_the_order_of_admission() -> None:
+def test_built_in_kinds_are_registered_in_order_of_admission() -> None:
     known = [kind for kind in kinds() if kind.name in BUILT_IN]
     assert [kind.name for kind in known] == BUILT_IN
     assert [kind.order for kind in kinds()] == sorted(kind.order for kind in kinds())

@@ -1,4 +1,4 @@
-"""Whose turn it is, and from which tick on: every owner has its own turns, and none is missed."""
+"""The turns of owners: each owner has its own ticks, and none is missed."""
 
 from __future__ import annotations
 

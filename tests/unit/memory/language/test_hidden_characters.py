@@ -76,7 +76,7 @@ CHARACTERS = "".join({char for text in (*WRITTEN.values(), *(text for text, _ in
 
 
 @given(st.text(st.sampled_from(CHARACTERS), max_size=40))
-def test_a_few_of_several_in_a_row_stay_and_a_second_pass_finds_nothing(text: str) -> None:
+def test_runs_of_hidden_characters_are_shortened_and_a_second_pass_changes_nothing(text: str) -> None:
     left = without_hidden(text)
     assert without_hidden(left) == left
     assert _RUN.sub("", left) == _RUN.sub("", text), "what is seen stays"
@@ -109,5 +109,5 @@ def test_a_text_of_invisible_characters_is_blank(subtests: pytest.Subtests) -> N
 @given(
     st.text(st.sampled_from(CHARACTERS), max_size=20), st.sampled_from(["a", ".", "日", "م", "क", "👩", "\ue000", "7"])
 )
-def test_with_anything_to_see_a_text_is_not_blank(text: str, seen: str) -> None:
+def test_a_text_with_a_visible_character_is_not_blank(text: str, seen: str) -> None:
     assert not is_blank(text + seen + text)

@@ -124,7 +124,7 @@ def test_regular_expressions_that_functions_make() -> None:
         _assert_linear_pattern(pattern.pattern, Used(pattern))
 
 
-def test_white_space_is_all_there_is() -> None:
+def test_white_space_lists_every_unicode_space() -> None:
     assert {char for char in map(chr, range(sys.maxunicode + 1)) if char.isspace()} == set(WHITE_SPACE)
 
 

@@ -83,7 +83,7 @@ def test_words_for_days_tell_the_day_by_its_number(subtests: pytest.Subtests) ->
             assert anchor_days(said, 2 * DAY + 600) == told
 
 
-def test_days_before_the_first_stay_as_they_are_said() -> None:
+def test_words_for_days_before_day_1_stay_unchanged() -> None:
     assert anchor_days("昨天桥烧了。", 600) == "昨天桥烧了。"
 
 

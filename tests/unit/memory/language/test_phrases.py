@@ -41,7 +41,7 @@ def test_every_phrase_reads_well_with_every_slot_filled(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CLASHES)
-def test_a_day_by_its_number_stands_behind_any_preposition(code: str) -> None:
+def test_a_numbered_day_never_clashes_with_a_preposition(code: str) -> None:
     pack = pack_of(code)
     before, clashing = (words.split() for words in CLASHES[code])
     days = pack.days.told or ENGLISH_DAYS
@@ -108,7 +108,7 @@ def test_speech_names_who_says_it_to_whom(subtests: pytest.Subtests) -> None:
 
 
 @pytest.mark.parametrize("code", packs())
-def test_what_one_said_in_a_row_is_told_together(code: str) -> None:
+def test_consecutive_statements_of_one_speaker_are_reported_together(code: str) -> None:
     speech = pack_of(code).speech
     first, second = speech.report("Ja.", "Ada", "Bo", ""), speech.report("Nein.", "Ada", "Bo", "")
     together = speech.together([first, second])

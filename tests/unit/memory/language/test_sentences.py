@@ -57,7 +57,7 @@ def test_cleaning_removes_interjections_and_emoji(said: str, left: str) -> None:
     assert clean(said) == left
 
 
-def test_what_one_says_of_oneself_is_told_in_the_third_person(subtests: pytest.Subtests) -> None:
+def test_statements_about_oneself_are_told_in_the_third_person(subtests: pytest.Subtests) -> None:
     for said, told in [
         ("I lost my job as a banker.", "Jon lost his job as a banker."),
         ("I'm gonna try it myself.", "Jon is going to try it himself."),
@@ -196,7 +196,7 @@ def test_an_abbreviation_is_known_behind_a_bracket_and_across_a_line() -> None:
 @pytest.mark.parametrize(
     ("word", "time"), [("today", True), ("noon", True), ("завтра", True), ("paris", False), ("", False)]
 )
-def test_a_word_may_tell_when(word: str, time: bool) -> None:
+def test_words_for_times_are_recognised(word: str, time: bool) -> None:
     assert is_time(word) is time
 
 

@@ -1,4 +1,4 @@
-"""By which part of their name people are called after its first mention."""
+"""The part of a name that stands for a person after the first mention."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from cogitate.memory.language.short_names import short_names, with_full_names, w
         ("Ada", [], "Ada"),
     ],
 )
-def test_the_part_that_means_nobody_else(name: str, known: list[str], short: str) -> None:
+def test_a_short_name_is_the_part_that_identifies_one_person(name: str, known: list[str], short: str) -> None:
     assert short_names([name], known).get(name, name) == short
 
 
-def test_a_name_that_tells_what_somebody_does_stays_whole() -> None:
+def test_a_name_that_is_an_occupation_stays_whole() -> None:
     called = ["Industrial Designer", "Ada Pike"]
     assert short_names(called, [], {"the", "designer", "thinks"}) == {"Ada Pike": "Ada"}
 

@@ -1,4 +1,4 @@
-"""Those who speak, and which of them a text may name."""
+"""The speakers of a talk, and which of them a text may name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from cogitate.memory.language.talk import Speakers
 
 
-def test_each_is_there_once_in_the_order_of_speaking() -> None:
+def test_speakers_are_listed_once_in_order_of_speaking() -> None:
     speakers = Speakers(["Jon", "Gina", "Jon"])
     assert speakers.names == ("Jon", "Gina")
     assert "Gina" in speakers
@@ -33,7 +33,7 @@ def test_a_word_matches_a_name_or_its_first_three_letters(subtests: pytest.Subte
             assert Speakers(["Melanie Smith", "Jo"]).is_part_of_name(word) is belongs
 
 
-def test_the_other_one_is_known_of_two_only() -> None:
+def test_the_other_speaker_is_known_only_among_two() -> None:
     two = Speakers(["Jon", "Gina"])
     assert [two.other_than(name) for name in ("Jon", "Gina", "Ann")] == ["Gina", "Jon", ""]
     assert Speakers(["Jon", "Gina", "Ann"]).other_than("Jon") == ""
@@ -54,7 +54,7 @@ def test_only_speakers_whose_first_letters_occur_are_searched() -> None:
     assert Speakers(["Q", *many, "Ann", "Ben", "Cleo", "Dan", "Eve"]).perhaps_in("Ask Q.") == ["Q"]
 
 
-def test_the_other_one_of_three_is_undetermined() -> None:
+def test_the_other_speaker_of_an_outsider_is_known_only_if_one_speaks() -> None:
     assert Speakers(["Jon", "Gina", "Ann"]).other_than("Bob") == ""
     assert Speakers(["Jon"]).other_than("Bob") == "Jon"
 

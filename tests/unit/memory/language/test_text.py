@@ -83,7 +83,7 @@ def test_stems_leave_out_function_words_and_contractions() -> None:
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_split_into_words(text: str) -> None:
     assert all(words(text)), "no empty word"
     assert len(stems(text)) <= len(words(text))
     assert normal(normal(text)) == normal(text)

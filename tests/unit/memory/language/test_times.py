@@ -124,7 +124,7 @@ def test_words_for_days_become_their_numbers(subtests: pytest.Subtests) -> None:
         ("from 10 to 1pm", 600),
     ],
 )
-def test_an_hour_after_noon_is_taken_literally(text: str, minute: int) -> None:
+def test_am_and_pm_apply_only_to_hours_that_they_fit(text: str, minute: int) -> None:
     assert parse_clock(text) == minute
 
 

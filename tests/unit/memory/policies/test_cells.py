@@ -90,7 +90,7 @@ def test_summaries_are_due_when_k_are_full() -> None:
         assert list(host.open) == [OGILVY]
 
 
-def test_a_policy_may_be_an_owners_own_or_its_scopes() -> None:
+def test_a_policy_is_set_for_an_owner_or_its_scope() -> None:
     limits = MemoryLimits(
         policy="cells", policies={"npc": "tokens", "agent:borin": "stream", "location:crypt": "cells"}
     )
@@ -117,7 +117,7 @@ def test_the_prompt_shows_the_old_summary_and_the_dropping_cell() -> None:
     assert prompt.used == (2,)
 
 
-def test_a_hosts_own_template_goes_before_ours(tmp_path: Path) -> None:
+def test_a_hosts_template_replaces_the_built_in_one(tmp_path: Path) -> None:
     (tmp_path / "summarise_cells.j2").write_text(
         "{% block system %}Mars.{% endblock %}{% block user %}{{ summary }} then {{ memories[0].text }}{% endblock %}"
     )

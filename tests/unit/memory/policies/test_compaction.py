@@ -177,7 +177,7 @@ def test_routine_events_are_grouped_by_place() -> None:
     )
 
 
-def test_what_tells_a_place_is_new_beside_the_routine() -> None:
+def test_a_place_is_represented_by_its_event_outside_the_routine() -> None:
     seen = ["Ground six sacks.", "Ground six sacks.", "The miller's boy says the axle cracked.", "Ground six sacks."]
     entries = stream_of(*(observation(text, at, location="mill") for at, text in enumerate(seen))).live()
     told = by_place(entries, {"mill": "mill"})
@@ -261,7 +261,7 @@ def reflection(number: int, importance: int) -> Entry:
 
 
 def test_a_reflection_exactly_at_the_threshold_is_summarised() -> None:
-    """It is in one of two lists: those that go into one reflection, and those that just go."""
+    """Reflections at the threshold are merged into one; those below it leave no summary."""
     stream = stream_of(*(reflection(i, 5 - i % 2) for i in range(51)))
     surplus = [number for number, entry in stream.entries.items() if entry.minute < 4]
     apply({KLAUS: stream}, enforce_limits(stream, MemoryLimits(importance_threshold=5), NOW), 2)

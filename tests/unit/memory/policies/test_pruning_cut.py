@@ -1,4 +1,4 @@
-"""What pruning chooses to archive, and what its effects leave in the place of it."""
+"""The entries that pruning archives, and the summaries that replace them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_only_important_reflections_archive_nothing_else_and_keep_the_highest_im
     assert archive == Archive(owner=KLAUS, numbers=(1, 2, 3), into_appended=True)
 
 
-def test_the_boundary_summarises_the_oldest_important_entries_and_none_that_it_drops() -> None:
+def test_the_boundary_summarises_only_the_oldest_important_entries() -> None:
     entries = [
         *(observation(f"Maria lost ring {i}.", 200 - i, importance=7) for i in range(20)),
         observation("A leaf fell.", 2, importance=2),

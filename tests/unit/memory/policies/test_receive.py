@@ -1,4 +1,4 @@
-"""How what is observed comes in, and how a boundary tells cells without a model."""
+"""The admission of observations, and summaries of cells at a boundary without a model."""
 
 from __future__ import annotations
 

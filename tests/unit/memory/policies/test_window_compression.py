@@ -115,7 +115,7 @@ def test_two_passes_three_entries_and_eighty_percent_are_defaults_that_can_be_se
     assert (chosen.passes, chosen.retain, chosen.compress_at) == (3, 5, 0.9)
 
 
-def test_a_second_pass_that_gets_no_shorter_is_not_used() -> None:
+def test_a_second_pass_that_does_not_shorten_is_discarded() -> None:
     host = Host(LIMITS, lambda case: " ".join(ten_words(number) for number in range(4)))
     for number in range(7):
         host.live({OGILVY: [ten_words(number)]})
@@ -144,7 +144,7 @@ def test_warning_logged_if_still_over_after_max_passes() -> None:
 
 
 def test_compress_long_term_summary_failure_logs_warning() -> None:
-    """A failed pass leaves the heuristic's summary, or under "unchanged" the present one; it is not tried for ever."""
+    """A failed pass leaves the heuristic's summary, or under "unchanged" the present one; it is not retried forever."""
     limits = MemoryLimits(policy="tokens", token_limit=100, on_failure="unchanged")
     host = Host(limits, briefly)
     host.streams[OGILVY] = stream_of(*map(ten_words, range(3)), summary=" ".join(map(ten_words, range(4))))

@@ -127,7 +127,7 @@ def test_the_janitors_prompt_states_what_to_preserve_and_discard() -> None:
     assert "Elara walked 0 miles" in prompt.user
 
 
-def test_a_hosts_own_janitor_goes_before_ours(tmp_path: Path) -> None:
+def test_a_hosts_janitor_template_replaces_the_built_in_one(tmp_path: Path) -> None:
     (tmp_path / "compress.j2").write_text(
         "{% block system %}Terse.{% endblock %}{% block user %}{{ words }}"
         "{% for memory in memories %} {{ memory.text }}{% endfor %}{% endblock %}"
@@ -135,7 +135,7 @@ def test_a_hosts_own_janitor_goes_before_ours(tmp_path: Path) -> None:
     assert Summarise(Templates(tmp_path)).prompt(a_case()).system == "Terse."
 
 
-def test_the_oldest_part_goes_where_something_must() -> None:
+def test_the_oldest_part_is_cut_first() -> None:
     text = "One is old. Two is newer. Three is the newest."
     assert cut_oldest(text, 100) == text
     assert cut_oldest(text, 11) == "Two is newer. Three is the newest."

@@ -82,7 +82,7 @@ def test_a_statement_counts_as_far_as_it_or_a_line_around_it_matches() -> None:
     assert part(found[3], "statement") == 0
 
 
-def test_what_is_no_talk_tells_all_it_can_and_has_no_speaker() -> None:
+def test_an_observation_has_full_information_and_no_speaker() -> None:
     lines = talk(("ann", "Ann met Bea at the pier and ate herring with her"), ("ann", "Ann waits"))
     seen = [memory(number, line.text, subjects=line.subjects) for number, line in enumerate(lines, start=3)]
     found = {s.entry.number: s for s in retrieve([*lines, *seen], Query(minute=0, text="Ann"), DIALOGUE)}

@@ -275,7 +275,7 @@ PARTY = [
     ids=["spec", "default"],
 )
 def test_a_query_finds_the_same_in_every_version(profile: RetrievalProfile, expected: dict[int, float]) -> None:
-    """What a prompt shows depends on it: a change of a weight is a change of behaviour."""
+    """The result decides which memories a prompt shows, so a changed weight changes behaviour."""
     query = Query(minute=1_000, text="When is the party of Ann with her dog?", limit=9, similarity={1: 0.5, 4: 0.1})
     found = retrieve(PARTY, query, profile)
     assert [one.entry.number for one in found] == list(expected)
@@ -389,7 +389,7 @@ def test_an_explanation_names_the_components_that_counted() -> None:
     assert "similarity" not in named
 
 
-def test_search_words_go_before_the_words_of_the_text() -> None:
+def test_search_terms_precede_the_words_of_the_text() -> None:
     entries = [memory(1, "rent"), memory(2, "tea")]
     assert numbers(retrieve(entries, Query(minute=0, text="tea", terms=("rent",), limit=1), DEFAULT)) == [1]
     assert numbers(retrieve(entries, Query(minute=0, text="tea", limit=1), DEFAULT)) == [2]

@@ -1,4 +1,4 @@
-"""What was made of texts and is kept: the same as when it is made anew, bounded, and of use to a long scan."""
+"""The cache of computed texts: equal to a new computation, bounded, and effective in a long scan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors with one byte a number: their cosine is that of the numbers, and what is no vector is refused."""
+"""Vectors with one byte a number: their cosine is that of the numbers, and an invalid vector is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_vectors_of_different_dimensions_are_not_similar() -> None:
 
 
 @pytest.mark.parametrize("numbers", [[], [0.0, 0.0], [1.0, math.nan], [math.inf, 1.0]])
-def test_what_is_no_vector_is_refused(numbers: list[float]) -> None:
+def test_an_invalid_vector_is_refused(numbers: list[float]) -> None:
     with pytest.raises(ValueError, match="finite numbers, not all 0"):
         packed(numbers)
 
@@ -55,7 +55,7 @@ def test_names_of_those_whom_memories_involve_are_taken_out_of_a_query(query: st
     assert without_names(query, TALK) == left
 
 
-def test_similarities_are_of_entries_with_vectors_and_none_without_the_querys() -> None:
+def test_only_entries_with_vectors_have_similarities_to_a_query_with_one() -> None:
     near, far = packed([1.0, 0.1]), packed([0.1, 1.0])
     found = similarities("q", TALK, {"q": near, "a": far, "b": None})
     assert found.keys() == {1}

@@ -1,4 +1,4 @@
-"""Shared history: first in, first out, at or below its limit whatever comes; nothing else cuts it."""
+"""Shared history: first in, first out, always within its limit; pruning and summarising skip it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_history_within_its_limit_stays_whole() -> None:
     assert held(spoken(*[10] * 100)) == list(range(1, 101))
 
 
-def test_the_oldest_statements_leave_first_and_no_more_than_must() -> None:
+def test_the_fewest_oldest_statements_are_cut() -> None:
     assert held(spoken(400, 300, 300, 300)) == [2, 3, 4]
     assert held(spoken(400, 300, 300)) == [1, 2, 3]
 
@@ -90,7 +90,7 @@ def test_memories_of_the_world_are_not_cut_with_its_statements() -> None:
     assert held(stream) == [2, *range(9, 29)]
 
 
-def test_nothing_else_compacts_a_shared_history() -> None:
+def test_pruning_and_summarising_skip_a_shared_history() -> None:
     stream = spoken(*[10] * 30)
     for minute in range(3 * 1440, 3 * 1440 + 200, 10):
         moment = moment_of(stream, minute)

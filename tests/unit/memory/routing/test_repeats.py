@@ -71,7 +71,7 @@ def test_a_state_that_came_back_is_news(first: str, other: str) -> None:
     assert index.find(seen(first)) == 3
 
 
-def test_what_is_observed_about_others_leaves_a_repeat_a_repeat() -> None:
+def test_an_observation_of_another_subject_does_not_end_a_repeat() -> None:
     stream = Stream("agent:a")
     stream.append(seen("The stove is idle"), 1)
     stream.append(seen("The sink is idle"), 1)
@@ -198,7 +198,7 @@ def test_entries_appended_after_a_lookup_are_found() -> None:
     assert index.find(seen("Bo sleeps")) == 4
 
 
-def test_an_event_that_is_to_be_integrated_is_never_a_repeat() -> None:
+def test_an_event_to_integrate_is_never_a_repeat() -> None:
     assert repeat_key(msgspec.structs.replace(seen("Tom sings"), tags=("integrate",))) is None
 
 

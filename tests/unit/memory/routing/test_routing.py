@@ -211,7 +211,7 @@ def test_whole_amounts_are_bounded_and_keep_their_digits() -> None:
             Event(kind="x", counterfactuals={"floor": amount})
 
 
-def test_the_least_of_an_event() -> None:
+def test_an_event_requires_a_kind_and_defaults_the_other_fields() -> None:
     assert Event(kind="x", round=0).round == 0
     for wrong in ({"kind": ""}, {"kind": "x", "round": -1}):
         with pytest.raises(InputError):

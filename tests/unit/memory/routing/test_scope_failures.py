@@ -1,4 +1,4 @@
-"""Scoped memories: what failure leaves behind."""
+"""Scoped memories: the state after a failure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_run_without_a_model_keeps_memories() -> None:
     assert cursor == AdvanceCursor(owner=BOB, name=cursor_of(BOB, "inn"), start=0, end=1)
 
 
-def test_an_answer_on_nothing_is_refused_and_a_bare_request_harmless() -> None:
+def test_an_answer_without_messages_is_refused_and_an_empty_request_has_no_effect() -> None:
     realm = Realm()
     case = realm.case(Request(kind="recount", owner=INN, numbers=()))
     assert RECOUNT.heuristic(case) == ()

@@ -70,7 +70,7 @@ def test_a_talk_without_end_is_cut_after_a_day() -> None:
         max_size=40,
     )
 )
-def test_every_line_is_in_one_conversation_and_none_could_be_joined(lines: list[tuple[int, tuple[str, str]]]) -> None:
+def test_every_line_is_in_one_conversation_and_no_two_could_be_joined(lines: list[tuple[int, tuple[str, str]]]) -> None:
     entries = [message("x", minute, speaker=who[0], hearer=who[1]) for minute, who in lines]
     live = stream_of(*entries).live()
     found = conversations(KLAUS, live)
@@ -187,7 +187,7 @@ def test_a_line_has_a_speaker_a_text_and_a_time(subtests: pytest.Subtests) -> No
             assert parse_line(entry, WORLD.names)[:3] == (speaker, text, 1)
 
 
-def test_the_only_other_one_is_spoken_to() -> None:
+def test_the_listener_is_the_only_other_participant() -> None:
     assert parse_line(message("Hi.", 1), WORLD.names).listener == "Klaus Mueller"
     assert parse_line(message("Klaus Mueller: Hi.", 1), WORLD.names).listener == "Maria Lopez"
     assert parse_line(message("Hi.", 1, subjects=(MARIA, KLAUS, ISABELLA)), WORLD.names).listener == ""

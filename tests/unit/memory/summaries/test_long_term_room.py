@@ -1,4 +1,4 @@
-"""How many tokens a text takes, and what a long-term summary tells in so much room."""
+"""The number of tokens of a text, and the content of a long-term summary within a limit."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_lines_are_quoted_in_order_without_courtesies() -> None:
     )
 
 
-def test_what_is_left_out_within_a_line_is_marked() -> None:
+def test_an_omission_within_a_line_is_marked() -> None:
     told = summarise(TALK[2:], max_words=36, header=HEADER)
     assert told.endswith('Ruth: "He likes tea. … And he needs 4 keys."')
 

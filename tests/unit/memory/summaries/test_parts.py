@@ -1,4 +1,4 @@
-"""Text that has no room as a whole, cut into parts that have."""
+"""Text that does not fit as a whole, cut into parts that do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_sentence_that_has_room_stays_whole(words: int) -> None:
     assert line_in_parts(whole, 20) == [whole]
 
 
-def test_a_longer_one_is_cut_into_parts_of_half_the_room() -> None:
+def test_a_longer_sentence_is_cut_into_parts_of_half_the_room() -> None:
     assert sentence_in_parts(line(numbered(1, 21)), 20) == [
         part(numbered(1, 10)),
         part(numbered(11, 20)),
@@ -83,6 +83,6 @@ def test_a_line_of_many_clauses_that_have_room_is_not_cut() -> None:
         ("a" + "東" * 3, 3, "東" * 3),
     ],
 )
-def test_the_end_of_a_word_is_as_long_as_has_room(word: str, most: int, end: str) -> None:
+def test_the_end_of_a_word_is_cut_to_the_room(word: str, most: int, end: str) -> None:
     assert end_of_word(word, most) == end
     assert count_words(end) <= most

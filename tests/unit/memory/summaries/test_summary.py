@@ -87,7 +87,7 @@ def test_a_talk_of_two_townspeople_reads_well() -> None:
     )
 
 
-def test_what_says_little_is_told_where_all_else_has_room() -> None:
+def test_a_minor_line_is_told_if_all_others_fit() -> None:
     asked = [Utterance("Ann", "Is the cat of Zoe ill?", 1), Utterance("Ann", "Shall we meet at 6 pm?", 2)]
     talk = [*asked, Utterance("Bo", "I fed 3 ducks.", 4)]
     assert summarise(talk, max_words=14) == 'Ann asked Bo: "Shall we meet at 6 pm?" Bo fed 3 ducks.'
@@ -178,7 +178,7 @@ def test_recorded_sessions_reach_their_goals(recordings: Path) -> None:
     assert entities >= 0.93
 
 
-def test_what_one_speaker_said_in_a_row_is_one_sentence() -> None:
+def test_consecutive_lines_of_one_speaker_are_one_sentence() -> None:
     lines = [
         Utterance("Ada Pike", "The council met in Highford in 1961.", 600),
         Utterance("Ada Pike", "The council sold 40 boats to Saltmarsh.", 601),

@@ -17,7 +17,7 @@ TWO = (("Jon", "The mill is old."), ("Gina", "The dam is new."))
 THREE = (*TWO, ("Unit Seven", "The lock is shut."))
 
 
-def test_all_but_plain_statements_about_oneself_is_quoted_among_three(subtests: pytest.Subtests) -> None:
+def test_among_three_only_plain_statements_about_oneself_are_reported(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, str, str]] = [
         ("Jon", "I sold my boat in Rome.", "Jon sold his boat in Rome."),
         ("Jon", "I'd put my boat in Rome.", 'Jon said: "I\'d put my boat in Rome."'),
@@ -63,7 +63,7 @@ def test_all_but_plain_statements_about_oneself_is_quoted_among_three(subtests: 
         ("Remember, failures lead you to Rome.", 'Jon told Gina: "Remember, failures lead you to Rome."'),
     ],
 )
-def test_between_two_only_what_one_says_of_oneself_is_told(said: str, told: str) -> None:
+def test_between_two_only_plain_statements_about_oneself_are_reported(said: str, told: str) -> None:
     assert texts(*TWO, ("Jon", said))[-1] == told
 
 
@@ -125,7 +125,7 @@ def test_a_name_in_another_script_makes_no_other_language() -> None:
     )
 
 
-def test_a_few_words_of_an_english_talk_are_english() -> None:
+def test_a_short_line_of_an_english_talk_is_read_as_english() -> None:
     assert texts(
         ("Jon", "Dancing helps me de-stress."), ("Gina", "Thanks a ton, Jon! The mill is old, and I like it.")
     ) == [
@@ -147,14 +147,14 @@ def test_the_hour_that_answers_a_proposal_is_told() -> None:
         ("Can you open the sluice at 6.", "Yes, gladly.", ""),
     ],
 )
-def test_what_says_nothing_alone_is_told_with_the_question_that_it_answers(asked: str, said: str, told: str) -> None:
+def test_a_bare_reply_is_told_with_the_question_that_it_answers(asked: str, said: str, told: str) -> None:
     verb = "asked" if asked.endswith("?") else "told"
     assert texts(("Jon", asked), ("Gina", said)) == [f'Jon {verb} Gina: "{asked}"{told}']
     assert texts(("Gina", said)) == []
 
 
 @pytest.mark.parametrize("said", ["Yes, that one too.", "Sí, esa también.", "Ja, das auch."])
-def test_what_says_nothing_alone_is_left_out(said: str) -> None:
+def test_a_bare_reply_without_its_question_is_left_out(said: str) -> None:
     around = {"S": "El molino viejo se quemó anoche.", "J": "Die alte Mühle ist gestern abgebrannt."}
     told = texts(("Jon", around.get(said[0], "The old mill burned last night.")), ("Gina", said))
     assert len(told) == 1

@@ -1,4 +1,4 @@
-"""What a transcript adds to speech is no part of what was said."""
+"""Directions and fillers of a transcript are not part of the speech."""
 
 from __future__ import annotations
 

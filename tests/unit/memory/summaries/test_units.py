@@ -140,7 +140,7 @@ def test_sentences_without_content_words_are_left_out() -> None:
     assert texts(("", "It is. The cat is. …")) == ["The cat is."]
 
 
-def test_the_last_of_very_many_sentences_and_clauses_is_all_the_rest() -> None:
+def test_the_last_of_very_many_sentences_and_clauses_holds_the_rest() -> None:
     most = " ".join(f"{n}!" for n in range(MOST_SENTENCES + 1))
     assert [unit.text for unit in told(("", most))][-2:] == ["298.", "299! 300."]
     clauses = "; ".join(f"it was {n}" for n in range(MOST_SENTENCES + 1))

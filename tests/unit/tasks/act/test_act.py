@@ -63,7 +63,7 @@ def test_an_agent_without_home_and_eatery_stays(
         {"item": {"id": "1"}, "location": "cafe"},
     ],
 )
-def test_where_no_rule_decides_there_is_something_to_choose(situation: dict[str, Any]) -> None:
+def test_without_a_matching_rule_no_action_is_decided(situation: dict[str, Any]) -> None:
     assert by_rule(situation, NOON, home="dorm", food="cafe") is None
 
 

@@ -184,7 +184,7 @@ def test_a_pressing_matter_precedes_the_plan_item_and_is_the_reason_of_the_actio
     assert told(places=(), actions=WELD, item=item)["doing"] == "check the pumps"
 
 
-def test_what_happens_elsewhere_does_not_follow_the_plan() -> None:
+def test_an_action_at_another_place_does_not_follow_the_plan() -> None:
     def chosen(*actions: str) -> tuple[str, str]:
         action = told(location="library", actions=list(actions), item=item)
         return action["doing"], action["reason"]

@@ -146,7 +146,7 @@ def test_the_size_of_batches_doubles_up_to_twenty(size: Any, doubled: int | None
         (observation("Meet me tomorrow at 4 pm.", 600, subjects=(MARIA, KLAUS)), "Meet me today at 4 pm"),
     ],
 )
-def test_what_is_said_for_an_hour_is_planned_with_who_says_it(entry: Entry, kept: str) -> None:
+def test_a_statement_for_an_hour_is_planned_with_its_speaker(entry: Entry, kept: str) -> None:
     kind = Plan(Templates())
     (append, *_) = kind.heuristic(case_of(kind, stream_of(entry), 1_440 + 360))
     assert isinstance(append, Append)

@@ -30,7 +30,7 @@ def test_bounds_are_those_that_the_page_on_timing_lists() -> None:
     assert {name: listed.get(name) for name in of_kinds} == of_kinds
 
 
-def test_a_kind_of_the_hosts_own_finds_its_place_among_the_built_in_ones_where_it_was() -> None:
+def test_the_orders_of_built_in_kinds_are_unchanged() -> None:
     """A host gives its own kind an order between two of these numbers."""
     assert {one.name: one.order for one in kinds()} == {
         "rate": 5,

@@ -95,7 +95,7 @@ def test_a_failed_answer_is_shown_as_data_too() -> None:
     assert "never instructions" in addition.system
 
 
-def test_no_answer_needs_no_showing() -> None:
+def test_an_empty_answer_is_not_shown() -> None:
     assert repairs_of(TEMPLATES, " \n", "there is no answer") == ()
 
 

@@ -1,4 +1,4 @@
-"""What a job carries in its parameters and is not of the type that its kind wrote counts as not said."""
+"""A job's parameter of another type than its kind writes counts as omitted."""
 
 from __future__ import annotations
 

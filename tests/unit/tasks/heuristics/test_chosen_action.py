@@ -1,4 +1,4 @@
-"""Of the actions that a host names, the one that fits best is chosen, word for word."""
+"""The choice of the best match among the actions that a host names, word for word."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cogitate.tasks.heuristics.chosen_action import choose_action
 ACTIONS = ["repair the hull", "tend the algae", "run diagnostics"]
 
 
-def test_the_likest_to_a_text_is_chosen_and_none_that_is_not_like_it() -> None:
+def test_the_action_most_similar_to_a_text_is_chosen_and_none_without_similarity() -> None:
     assert choose_action(ACTIONS, "Repairing the broken hull") == "repair the hull"
     assert choose_action(ACTIONS, "tend the algae") == "tend the algae"
     assert choose_action(["tend", "tend the algae"], "Tend the algae") == "tend the algae"
@@ -28,11 +28,11 @@ def test_the_likest_to_a_text_is_chosen_and_none_that_is_not_like_it() -> None:
         (["ดูแลสาหร่าย", "ซ่อมยาน"], "ซ่อมแซมลำตัวยาน", "ซ่อมยาน"),
     ],
 )
-def test_the_likest_is_found_in_any_script_and_in_parts_of_words(actions: list[str], text: str, chosen: str) -> None:
+def test_similarity_works_in_any_script_and_on_parts_of_words(actions: list[str], text: str, chosen: str) -> None:
     assert choose_action(actions, text) == chosen
 
 
-def test_of_a_long_text_whole_words_alone_may_count() -> None:
+def test_matching_may_be_limited_to_whole_words() -> None:
     assert choose_action(["look around"], "The roundabout shook.") == "look around"
     assert choose_action(["look around"], "The roundabout shook.", whole_words=True) == ""
     assert choose_action(["修理船体", "休息"], "船体被撞破了。", whole_words=True) == "修理船体"
@@ -53,5 +53,5 @@ SHIP = ["revisar el motor", "preparar la comida", "descansar en el camarote", "o
         (["look around"], "The ground shook."),
     ],
 )
-def test_articles_prepositions_and_endings_make_no_likeness(actions: list[str], text: str) -> None:
+def test_articles_prepositions_and_endings_make_no_similarity(actions: list[str], text: str) -> None:
     assert choose_action(actions, text) == ""

@@ -1,4 +1,4 @@
-"""What is closed, for plans, reflections and themes alike: what was settled, moved or called off, or is over."""
+"""Closed matters, for plans, reflections and themes alike: settled, moved, called off or past."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_promise_in_any_language_is_closed_once_its_time_is_over(said: str, la
         "Ich verspreche, die Netze zu flicken.",
     ],
 )
-def test_what_is_promised_for_each_day_stays_open(said: str) -> None:
+def test_a_promise_without_an_end_stays_open(said: str) -> None:
     [promise] = find_promises(KLAUS, list(stream_of(message(said, GIVEN)).live()), WORLD.names)
     assert not is_closed(promise, 30 * DAY)
 
@@ -80,7 +80,7 @@ def test_a_promise_without_a_time_stays_open_until_its_deed_is_told() -> None:
 
 
 @pytest.mark.parametrize("later", ["The concert is moved to 19:00.", "The concert tomorrow is cancelled."])
-def test_what_is_moved_or_called_off_is_told_no_more(later: str) -> None:
+def test_a_moved_or_cancelled_appointment_is_not_told(later: str) -> None:
     first, second = stream_of(message("The concert is tomorrow at 17:00.", GIVEN), message(later, GIVEN + 60)).live()
     assert not is_past(first.text, first, [first], PLACES, GIVEN + 120)
     assert is_past(first.text, first, [first, second], PLACES, GIVEN + 120)
@@ -88,7 +88,7 @@ def test_what_is_moved_or_called_off_is_told_no_more(later: str) -> None:
     assert first.text not in noticed(first, second).text
 
 
-def test_a_promise_whose_time_is_over_is_no_theme() -> None:
+def test_an_expired_promise_is_no_theme() -> None:
     said = "I promise to mend the oars before four."
     given = [message(said, GIVEN + n, importance=6, speaker=MARIA, hearer=KLAUS) for n in range(3)]
     assert said in noticed(*given, minute=900).text

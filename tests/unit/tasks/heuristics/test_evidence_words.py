@@ -45,7 +45,7 @@ def unfounded(recalled: Recalled) -> set[str]:
 
 
 @pytest.mark.parametrize("day", WRITTEN_DAYS.values(), ids=WRITTEN_DAYS)
-def test_a_written_day_is_told_by_what_most_of_it_was_about(day: WrittenDay) -> None:
+def test_an_insight_names_the_main_topic_of_a_written_day(day: WrittenDay) -> None:
     insight = find_insight(day.recalled)
     entries = {e.number: e for e in day.recalled.recent}
     assert all(word in insight.text.casefold() for word in day.about)

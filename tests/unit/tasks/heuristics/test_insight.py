@@ -40,7 +40,7 @@ def noticed(
     return find_insight(recalled, least)
 
 
-def test_the_same_note_of_two_who_talked_names_both() -> None:
+def test_equal_notes_of_two_speakers_become_one_that_names_both() -> None:
     notes = [
         observation(f"{name} is conversing about the new mill.", 600, importance=6, subjects=(KLAUS, other))
         for name, other in (("Maria Lopez", MARIA), ("Isabella Rodriguez", ISABELLA))
@@ -135,14 +135,14 @@ def test_important_entries_precede_unimportant_ones() -> None:
     )
 
 
-def test_what_stands_out_is_told_beside_a_rumour_that_fills_the_day() -> None:
+def test_an_important_event_is_told_beside_a_rumour_that_fills_the_day() -> None:
     rumour = [message(f"The ferry sank near the mill in year {n}.", 600 + n, importance=4) for n in range(20)]
     text = told(noticed(*rumour, observation("Wolves broke into the barn.", 700, importance=9)))
     assert text.index("ferry") < text.index("Wolves")
     assert text.count("ferry") == 1
 
 
-def test_what_several_say_is_told_once_and_an_event_beside_its_invitation() -> None:
+def test_a_repeated_statement_is_told_once_and_an_event_beside_its_invitation() -> None:
     word = "A feast will be held at the mill today."
     heard = [message(word, 600, importance=6), message(word, 610, importance=6, speaker=KLAUS, hearer=ISABELLA)]
     begun = observation("The feast at the mill has begun with Maria Lopez, Ann and a band.", 700, importance=6)
@@ -151,7 +151,7 @@ def test_what_several_say_is_told_once_and_an_event_beside_its_invitation() -> N
     assert "has begun" in text
 
 
-def test_what_was_heard_on_earlier_days_too_weighs_less_than_what_is_new() -> None:
+def test_news_outweighs_a_topic_of_earlier_days() -> None:
     old = [message(f"Fish costs {n} coins at the harbour.", n, importance=5) for n in range(30, 60)]
     live = stream_of(
         *old,
@@ -187,7 +187,7 @@ def test_seeing_or_thanking_is_neither_meeting_nor_closeness() -> None:
     assert not re.search(r"first time|better|closer|praised|interacted", text)
 
 
-def test_a_promise_is_told_beside_the_theme_where_it_names_what_is_promised() -> None:
+def test_a_promise_is_told_beside_the_theme_if_it_names_its_object() -> None:
     fire = observation("The mill burned down.", 500, importance=9)
     for said, is_told in (("I promise to mend the oars.", True), ("I promise to mend them.", False)):
         promise = message(said, 520, speaker=MARIA, hearer=KLAUS, importance=3)
@@ -362,7 +362,7 @@ def test_an_event_is_told_despite_a_similar_one_elsewhere(text: str, importance:
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_what_matters_and_recurs_makes_no_quiet_period(language: str) -> None:
+def test_a_recurring_important_event_makes_no_quiet_period(language: str) -> None:
     text = {"en": "The barometer fell sharply.", "es": "El barómetro cayó en picado."}[language]
     first = msgspec.structs.replace(observation(text, 300, importance=8), number=7)
     told = Entry(type="reflection", text=text, minute=1100, importance=5, number=8)
@@ -380,7 +380,7 @@ def test_another_is_quoted_in_the_language_of_the_owner() -> None:
     assert noticed(said).text == 'Maria Lopez told Klaus Mueller: "Quedan 12 kilos."'
 
 
-def test_what_was_announced_and_is_over_is_not_told() -> None:
+def test_an_announcement_is_not_told_after_its_event() -> None:
     party = message("Maria is holding a party at Hobbs Cafe today at 5:00 PM.", 600, speaker=MARIA, hearer=KLAUS)
     bridge = observation("The bridge burned down.", 610, importance=6)
     assert "party" in noticed(party, bridge, minute=960).text
@@ -394,7 +394,7 @@ def test_another_in_an_observation_has_no_appointment_with_its_owner() -> None:
     assert noticed(seen, storm).text == "The storm took the roof."
 
 
-def test_what_is_told_stands_in_the_order_of_time() -> None:
+def test_an_insight_tells_events_in_order_of_time() -> None:
     empty = observation("Not one dose is left in the ward.", 600, importance=7)
     back = observation("Bo came home with 25 doses of serum.", 700, importance=8)
     assert noticed(empty, back).text == "Not one dose is left in the ward. Bo came home with 25 doses of serum."
@@ -418,7 +418,7 @@ def test_trouble_is_told_with_its_outcome(language: str, trouble: str, outcome: 
     assert trouble in noticed(seen, *others, language=language).text
 
 
-def test_of_a_talk_one_sentence_is_told_and_a_remark_only_alone() -> None:
+def test_a_talk_contributes_one_sentence_and_a_remark_only_if_nothing_else_does() -> None:
     order = message("Rope off 3 piers for us.", 600, importance=5)
     remark = message("Your hat looks lovely beside that wall.", 700, importance=5)
     assert told(noticed(order, message("Bring 2 lamps for us.", 601, importance=5))) in (

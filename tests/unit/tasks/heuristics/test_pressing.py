@@ -1,4 +1,4 @@
-"""What presses: important, lately observed, taken up by no plan and answered by nothing later."""
+"""Pressing matters: important, recent, in no plan, and settled by no later entry."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_plan_marks_what_it_quotes_as_used() -> None:
         seen("The oxygen of module B rose to 20 percent again.", NOW - 30, importance=3),
     ],
 )
-def test_what_a_later_observation_answers_presses_no_more(later: Entry) -> None:
+def test_a_later_observation_settles_a_matter(later: Entry) -> None:
     assert seen_to(seen(OXYGEN), later) == []
 
 
@@ -69,19 +69,19 @@ def test_what_a_later_observation_answers_presses_no_more(later: Entry) -> None:
         ("Repaired the roof of the boat house with Tam.", True),
     ],
 )
-def test_a_matter_presses_no_more_once_a_deed_mends_what_it_names(later: str, presses: bool) -> None:
+def test_a_repair_settles_only_the_matter_that_names_the_repaired_thing(later: str, presses: bool) -> None:
     mast = "Radio mast: no signal since 07:40."
     assert (mast.rstrip(".") in seen_to(seen(mast), seen(later, NOW - 30, 6))) is presses
 
 
-def test_of_two_observations_of_one_matter_the_later_presses() -> None:
+def test_the_later_of_two_observations_of_one_matter_presses() -> None:
     assert seen_to(seen(OXYGEN), seen("Oxygen in module B fell below 12 percent.", NOW - 30, importance=9)) == [
         "Oxygen in module B fell below 12 percent"
     ]
     assert seen_to(seen("B舱氧气低于18%。"), seen("B舱氧气低于12%。", NOW - 30)) == ["B舱氧气低于12%"]
 
 
-def test_what_a_plan_has_taken_up_is_its_matter() -> None:
+def test_a_matter_in_the_last_plan_does_not_press_again() -> None:
     item = PlanItem(id="1-0", description=f"Needs attention: {OXYGEN.rstrip('.')}", minute=NOW - 50)
     plan = Entry(type="plan", text="Plan.", minute=NOW - 55, valid_until=NOW, items=(item,))
     assert seen_to(seen(OXYGEN), plan) == []
@@ -108,7 +108,7 @@ def test_talk_thoughts_appointments_and_promises_do_not_press() -> None:
         ("Unit 7 cracked the oxygen line.", ["Unit 7 cracked the oxygen line"]),
     ],
 )
-def test_what_the_owner_did_presses_no_more_but_what_it_found_does(text: str, seen_as: list[str]) -> None:
+def test_a_deed_of_the_owner_does_not_press_but_its_finding_does(text: str, seen_as: list[str]) -> None:
     assert seen_to(seen(text)) == seen_as
 
 
@@ -151,7 +151,7 @@ def test_news_that_needs_nothing_from_anybody_does_not_press(text: str) -> None:
         "仓库里的面粉只剩三袋。",
     ],
 )
-def test_what_is_wrong_or_missing_presses_in_any_language(text: str) -> None:
+def test_a_defect_or_a_shortage_presses_in_any_language(text: str) -> None:
     assert [e.text for e in find_pressing("R7", [seen(text, importance=4)], {}, (), NOW)] == [text]
     assert find_pressing("R7", [seen(text, importance=3)], {}, (), NOW) == []
 
@@ -169,7 +169,7 @@ def test_what_is_wrong_or_missing_presses_in_any_language(text: str) -> None:
         ("The pump leaks.", "Ada Moss screwed the leaking pump tight."),
     ],
 )
-def test_what_others_did_about_a_matter_is_the_last_word_on_it(trouble: str, sequel: str) -> None:
+def test_a_later_report_of_help_settles_a_matter(trouble: str, sequel: str) -> None:
     def pressing(*entries: Entry) -> list[str]:
         return [
             e.text
@@ -180,7 +180,7 @@ def test_what_others_did_about_a_matter_is_the_last_word_on_it(trouble: str, seq
     assert pressing(seen(trouble), seen(sequel, NOW - 30)) == []
 
 
-def test_a_word_is_enough_that_one_of_two_observations_is_about_and_no_other_word_or_place() -> None:
+def test_only_a_shared_topic_word_settles_a_matter_not_a_place_or_another_word() -> None:
     cafe = WorldFacts(locations=(Location(id="cafe", name="Hobbs Cafe", type="cafe"),))
     burst = "A pipe burst behind the kitchen wall of Hobbs Cafe."
     for later, presses in (
@@ -192,13 +192,13 @@ def test_a_word_is_enough_that_one_of_two_observations_is_about_and_no_other_wor
         assert seen_to(seen(burst, NOW - 90), seen(later, NOW - 30, 3), world=cafe) != [], "what hardly matters"
 
 
-def test_what_another_suffers_is_no_deed() -> None:
+def test_a_misfortune_of_another_presses_and_a_find_does_not() -> None:
     for text in ("Sam Reed broke his leg.", "Sam Reed has lost the key.", "Jonas Ahl hat den Schlüssel verloren."):
         assert [e.text for e in find_pressing("R7", [seen(text)], {}, (), NOW)] == [text]
     assert find_pressing("R7", [seen("Sam Reed found the missing key.")], {}, (), NOW) == []
 
 
-def test_news_of_the_same_subject_without_trouble_answers() -> None:
+def test_news_of_the_same_subject_without_trouble_settles_a_matter() -> None:
     assert seen_to(seen("The hull of the ship is full of worm."), seen("The hull was scraped.", NOW - 30, 5)) == []
     assert seen_to(seen("The hull of the ship is full of worm."), seen("The hull leaks.", NOW - 30, 3)) != []
     alarm, plugged = (
@@ -218,7 +218,7 @@ def test_news_of_the_same_subject_without_trouble_answers() -> None:
         "Niemand hat die Pumpe repariert.",
     ],
 )
-def test_what_is_mended_in_part_or_not_at_all_is_seen_to(text: str) -> None:
+def test_an_incomplete_or_denied_repair_is_planned(text: str) -> None:
     plan = made(stream_of(seen(text, importance=9)), NOW, profile=Profile(name="R7"), world=WorldFacts())
     assert any(text[:-1] in item.description for item in plan.items)
 
@@ -236,7 +236,7 @@ def test_what_is_mended_in_part_or_not_at_all_is_seen_to(text: str) -> None:
         ("车轮坏了。", "我把车轮修好了。", "车轮还没修好。"),
     ],
 )
-def test_what_is_mended_presses_no_more(broke: str, mended: str, not_yet: str) -> None:
+def test_a_report_of_a_completed_repair_does_not_press(broke: str, mended: str, not_yet: str) -> None:
     def pressing(*entries: Entry) -> list[str]:
         return [e.text for e in find_pressing("R7", stream_of(*entries).live(), {}, (), NOW)]
 
@@ -270,11 +270,11 @@ WALL = "A crack of two metres opened in the north wall of the dam."
         (message("The north gate is painted green.", NOW - 20), True),
     ],
 )
-def test_what_is_said_later_answers_a_matter_but_for_the_talk_that_raises_it(later: Entry, presses: bool) -> None:
+def test_a_statement_after_the_talk_that_raises_a_matter_settles_it(later: Entry, presses: bool) -> None:
     assert (seen_to(seen(WALL, NOW - 100), later) == [WALL.rstrip(".")]) is presses
 
 
-def test_what_the_owner_did_about_a_matter_answers_it_by_one_word() -> None:
+def test_a_deed_of_the_owner_settles_a_matter_by_one_shared_word() -> None:
     def left(deed: str) -> bool:
         return bool(seen_to(seen(WALL, NOW - 100), seen(deed, NOW - 50, 4), profile=Profile(name="Wall Ward")))
 
@@ -289,7 +289,7 @@ def test_a_second_matter_must_be_grave() -> None:
     assert len(seen_to(fire, seen(OXYGEN, importance=7))) == 2
 
 
-def test_in_a_language_without_words_for_trouble_only_what_is_grave_and_never_told_of_again_presses() -> None:
+def test_without_words_for_trouble_only_a_grave_matter_without_a_sequel_presses() -> None:
     def pressing(*entries: Entry) -> list[str]:
         return [e.text for e in find_pressing("R7", stream_of(*entries).live(), {}, (), NOW, language="sv")]
 

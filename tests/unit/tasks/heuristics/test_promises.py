@@ -1,4 +1,4 @@
-"""Promises are found with whom they were made to, and with what came of them."""
+"""Promises are found with their giver, their addressee and their outcome."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_settled_promise_is_told_by_the_settling_sentence() -> None:
     assert (seems.settled, seems.settled_by) == (True, "I lent you the ladder last night.")
 
 
-def test_a_promise_that_is_repeated_is_one() -> None:
+def test_a_repeated_promise_counts_once() -> None:
     assert len(found(GIVEN, message("I promise to lend you my ladder soon.", 700))) == 1
     assert len(found(GIVEN, message("I promise to bake you a cake.", 700))) == 2
     noted = observation("I promised Maria Lopez to mend the gate.", 5, subjects=(KLAUS, MARIA))
@@ -291,7 +291,7 @@ def test_the_same_deed_promised_to_two_is_two_promises_and_each_is_kept_towards_
         ("Good morning.", "open"),
     ],
 )
-def test_what_came_of_a_promise_is_told_in_a_word(told: str, state: str) -> None:
+def test_a_promise_is_kept_broken_or_open(told: str, state: str) -> None:
     (promise,) = found(GIVEN, message(told, 900))
     assert promise.state == state
 
@@ -307,10 +307,10 @@ def test_what_came_of_a_promise_is_told_in_a_word(told: str, state: str) -> None
         ("Ich verspreche dir, dass die Pumpe dicht ist.", "Du hast dein Versprechen nicht gehalten.", "broken"),
     ],
 )
-def test_what_came_of_a_promise_is_known_in_other_languages(given: str, told: str, state: str) -> None:
+def test_the_outcome_of_a_promise_is_recognised_in_other_languages(given: str, told: str, state: str) -> None:
     (promise,) = found(message(given, 600), message(told, 900))
     assert promise.state == state
 
 
-def test_an_oath_that_something_is_so_promises_nothing() -> None:
+def test_an_oath_about_a_fact_is_no_promise() -> None:
     assert found(message("أقسم أني لم أنم.", 600), message("Te juro que no fui yo.", 601)) == []

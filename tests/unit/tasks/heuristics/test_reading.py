@@ -1,4 +1,4 @@
-"""What entries say is found once for each entry of an owner."""
+"""Each entry of an owner is read once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_only_new_entries_are_read(live: list[Entry]) -> None:
     assert readings.of(live) == []
 
 
-def test_those_that_stay_are_not_read_again_when_others_are_archived_or_rated(live: list[Entry]) -> None:
+def test_archiving_or_rating_an_entry_does_not_reread_the_others(live: list[Entry]) -> None:
     readings = Readings()
     readings.of(live)
     assert readings.of([*live[:1], *live[3:]]) == []

@@ -9,7 +9,7 @@ def told(at: int, *words: str, importance: int = 5) -> Sentence:
     return sentence_of(Part(" ".join(words), frozenset(words)), at, importance)
 
 
-def test_a_word_weighs_by_importance_and_repeats_and_less_if_it_is_old() -> None:
+def test_a_repeated_word_weighs_more_and_an_old_one_less() -> None:
     sentences = [told(0, "mill"), told(1, "goat")]
     weights = weights_of(sentences, {})
     assert weights["mill"] == weights["goat"]
@@ -19,7 +19,7 @@ def test_a_word_weighs_by_importance_and_repeats_and_less_if_it_is_old() -> None
     assert old["mill"] < old["goat"] == weights["goat"]
 
 
-def test_a_sentence_is_near_whose_few_words_weigh_much() -> None:
+def test_a_sentence_of_heavier_words_is_nearer() -> None:
     sentences = [told(0, "mill", "fire"), told(1, "mill", "goat"), told(2, "mill", "fire")]
     weights = weights_of(sentences, {})
     assert nearness(sentences[0], weights) > nearness(sentences[1], weights)

@@ -1,4 +1,4 @@
-"""What a reflection claims of promises and appointments is so by the world's own log."""
+"""Claims of a reflection about promises and appointments agree with the world's own log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an agent does what its routine says: by who it is, what lies near, and where it goes anyway."""
+"""The place of an agent's habit: chosen by its taste, by distance and by earlier visits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_nearer_place_is_likelier() -> None:
     assert {chosen(name, near="nowhere") for name in NAMES} == {p.id for p in PLACES if p.type == "pub"}
 
 
-def test_habit_draws_back() -> None:
+def test_visits_make_a_place_likelier_up_to_a_limit() -> None:
     strange = [name for name in NAMES if chosen(name) != "pub3"]
     drawn = [name for name in strange if chosen(name, pub3=5) == "pub3"]
     assert len(drawn) > len(strange) / 4
@@ -56,7 +56,7 @@ def test_leisure_is_spent_elsewhere_than_at_work_if_it_can_be() -> None:
     assert goes("~18:00 company @pub", keeper, PLACES[:1]) == "pub0", "there is no other"
 
 
-def test_what_has_its_hour_is_done_near_work_and_leisure_is_spent_near_home() -> None:
+def test_timed_habits_are_kept_near_work_and_leisure_near_home() -> None:
     people = [Profile(name=name, home="house0", work="house5") for name in NAMES]
     assert [goes("12:00 lunch @pub", one) for one in people] == [chosen(name, near="house5") for name in NAMES]
     assert [goes("~18:00 company @pub", one) for one in people] == [chosen(name, near="house0") for name in NAMES]
@@ -66,7 +66,7 @@ def test_what_has_its_hour_is_done_near_work_and_leisure_is_spent_near_home() ->
     assert [goes("12:00 lunch @pub", one) for one in idle] == [chosen(name, near="house0") for name in NAMES]
 
 
-def test_who_has_no_home_or_work_goes_nowhere_in_particular() -> None:
+def test_an_agent_without_home_or_work_has_no_place_to_go() -> None:
     assert goes("7:00 rise @home", Profile(name="Bo")) is None
     assert goes("9:00 lift @Work", Profile(name="Bo")) is None
     assert goes("9:00 think", Profile(name="Bo")) is None
@@ -99,7 +99,7 @@ def test_taste_mood_and_habit_weigh_as_they_always_have(
     goes: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Plans that a run goes on with were made by these weights."""
+    """A resumed run continues plans that were made with these weights."""
     drawn = {("a",): taste, ("a", "3"): mood, ("b",): other_taste, ("b", "3"): other_mood}
     monkeypatch.setattr(whereabouts, "_of_seed", lambda name, *parts: drawn[parts])
     assert choose_place("Bo", ["a", "b"], {"a": 0, "b": 1}, near="", visits={"a": visits}, day=3) == goes
@@ -118,7 +118,7 @@ def test_the_distance_of_a_place_lowers_its_weight(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_same_people_go_to_the_same_places_on_any_machine_and_in_any_version() -> None:
-    """Plans that a run goes on with were made by these draws."""
+    """A resumed run continues plans that were made with these draws."""
     assert [chosen(name) for name in NAMES[:8]] == ["pub0", "pub2", "pub1", "pub1", "pub2", "pub2", "pub0", "pub1"]
     assert [chosen("Person 30", day=day) for day in range(8)] == [
         "pub4",
@@ -132,6 +132,6 @@ def test_the_same_people_go_to_the_same_places_on_any_machine_and_in_any_version
     ]
 
 
-def test_any_name_has_its_places() -> None:
+def test_any_name_is_assigned_a_place() -> None:
     assert chosen("Bo \ud800") in {place.id for place in PLACES}
     assert chosen("Bo", near="\ud800") in {place.id for place in PLACES}

@@ -54,7 +54,7 @@ def _reflection(written: WrittenWorld, minute: int) -> str:
 
 
 @worlds
-def test_a_plan_holds_what_is_promised_and_appointed_at_its_hour(written: WrittenWorld) -> None:
+def test_a_plan_holds_promises_and_invitations_at_their_hours(written: WrittenWorld) -> None:
     by_hour = {(item.minute or 0) - DAY: item.description for item in _plan(written)}
     promise, invitation = by_hour[15 * 60], by_hour[10 * 60]
     assert invitation.startswith(written.friend)
@@ -65,7 +65,7 @@ def test_a_plan_holds_what_is_promised_and_appointed_at_its_hour(written: Writte
 
 
 @worlds
-def test_a_plan_sees_to_what_presses_and_works_in_one_language(written: WrittenWorld) -> None:
+def test_a_plan_names_pressing_matters_and_work_in_one_language(written: WrittenWorld) -> None:
     texts = [item.description for item in _plan(written)]
     assert any(written.grave.rstrip("。.") in text for text in texts)
     assert any(written.bakery in text for text in texts)
@@ -84,7 +84,7 @@ def test_a_reflection_quotes_and_tells_on_which_day_tomorrow_was_said(written: W
 
 
 @worlds
-def test_a_reflection_tells_no_promise_and_no_invitation_whose_hour_is_over(written: WrittenWorld) -> None:
+def test_a_reflection_tells_no_expired_promise_or_invitation(written: WrittenWorld) -> None:
     told = _reflection(written, EVENING + DAY)
     assert written.invitation not in told
     assert written.promise not in told

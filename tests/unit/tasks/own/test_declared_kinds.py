@@ -96,9 +96,7 @@ def test_owners_are_spread_over_the_minutes_after_a_time_and_over_a_span() -> No
     ("span", "seconds_per_tick", "every_ticks"),
     [("3 ticks", 2_592_000, 3), ("1 tick", 1, 1), ("30s", 10, 3), ("30s", 60, 1)],
 )
-def test_a_cadence_in_ticks_or_seconds_comes_once_in_so_many_ticks(
-    span: str, seconds_per_tick: int, every_ticks: int
-) -> None:
+def test_a_cadence_in_ticks_or_seconds_is_due_once_per_span(span: str, seconds_per_tick: int, every_ticks: int) -> None:
     kind, stream = declared(due=every(span), reads=newest(1)), stream_of(*SEEN)
     clock = Clock(seconds_per_tick=seconds_per_tick)
     moments = [
@@ -144,7 +142,7 @@ def test_a_kind_without_instead_makes_nothing_without_a_model() -> None:
     assert kind_of("silent").heuristic(case_of(kind_of("silent"), stream_of(*SEEN), 1_000)) == ()
 
 
-def test_without_a_time_it_comes_only_on_request() -> None:
+def test_a_kind_without_a_time_runs_only_on_request() -> None:
     kind = declared(due=None)
     assert (list(kind.due(moment_of(stream_of(*SEEN), 120))), kind.wake(moment_of(stream_of(*SEEN), 120))) == ([], None)
 
@@ -181,7 +179,7 @@ def test_a_hosts_folder_of_templates_goes_before_the_built_in_one(tmp_path: Path
         register_builtin()
 
 
-def test_a_tell_is_remembered_with_its_evidence() -> None:
+def test_an_answer_is_remembered_with_its_evidence() -> None:
     kind = declared(reads=newest(2), importance=7)
     case = case_of(kind, stream_of(*SEEN), 900)
     append, marked = kind.effects(case, Told(text="Herons come in pairs."), (7, 8))
@@ -205,7 +203,7 @@ def test_only_memories_of_the_chosen_types_are_read() -> None:
     assert [one.text for one in newest(1, types=("message", "reflection"))(case)] == [told.text]
 
 
-def test_a_lot_is_another_for_each_job_and_the_same_for_one() -> None:
+def test_a_draw_differs_between_jobs_and_is_stable_within_one() -> None:
     draw, kind = drawn(3, older="2h"), declared()
     cases = [case_of(kind, stream_of(*SEEN), minute) for minute in range(820, 840)]
     lots = [[entry.number for entry in draw(case)] for case in cases]
@@ -215,7 +213,7 @@ def test_a_lot_is_another_for_each_job_and_the_same_for_one() -> None:
     assert all(lot == sorted(lot) and len(lot) == 3 for lot in lots)
 
 
-def test_the_methods_of_the_class_go_before_the_usual_ones() -> None:
+def test_methods_of_the_class_replace_the_default_ones() -> None:
     @declare(name="hum", on_denied="drop")
     class Hum:
         needs_brief = True

@@ -1,4 +1,4 @@
-"""What is wrong with a host's own kind is told with its method, file and line, and what it should return."""
+"""A fault of a host's own kind is reported with its method, file, line and expected result."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_swapped_parameters_are_refused_where_the_class_stands() -> None:
 
 
 @pytest.mark.parametrize("made", [TOLD, (TOLD,), [TOLD], iter([TOLD])])
-def test_one_effect_is_as_good_as_several(made: Any) -> None:
+def test_a_method_may_return_one_effect_or_several(made: Any) -> None:
     assert made_without_model(declared(instead=lambda *_: made), case()).effects == (TOLD,)
 
 
@@ -177,7 +177,7 @@ def test_an_answer_of_the_host_s_own_class_is_held_to_that_class_alone(why: str)
     assert fault_of(Ballot(share=0.2, why=why), own.prompt(case())) is None
 
 
-def test_a_host_learns_of_it_at_the_due_tick(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_refused_job_is_reported_at_its_due_tick(cogitate_loop: Callable[..., TickLoop]) -> None:
     declared(instead=lambda *_: 5)
     loop = cogitate_loop(owners={ADA: Profile(name="Ada")}, ticks=9)
     told: list[JobEnd] = []

@@ -1,4 +1,4 @@
-"""What a kind of a host's own declares: each mistake is reported in words that name it."""
+"""The declaration of a host's own kind: each mistake is reported by name."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_a_kind_without_a_heuristic_cannot_be_instantiated() -> None:
         Hum()  # type: ignore[abstract]
 
 
-def test_a_minimal_kind_comes_on_request(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_minimal_kind_runs_on_request(cogitate_loop: Callable[..., TickLoop]) -> None:
     class Hum(Kind):
         name, order = "hum", 90
 

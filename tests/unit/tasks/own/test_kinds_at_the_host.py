@@ -1,4 +1,4 @@
-"""What a kind of a host's own does at the host: each fault is reported in words that name it."""
+"""A host's own kind at the host: each fault is reported by name."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_process_ending_exception_is_no_fault_of_a_kind(
         live()
 
 
-def test_a_tick_that_is_over_means_the_next_one(cogitate_loop: Callable[..., TickLoop]) -> None:
+def test_a_wake_tick_in_the_past_means_the_next_tick(cogitate_loop: Callable[..., TickLoop]) -> None:
     asked: list[int] = []
 
     def ask(moment: Any) -> Any:

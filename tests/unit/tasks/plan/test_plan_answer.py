@@ -101,7 +101,7 @@ def test_the_last_overdue_item_starts_now(past: list[str], begins: list[str]) ->
     assert [item.minute for item in plan.items][-5:] == [480, 540, 600, 660, 720]
 
 
-def test_of_more_than_eight_items_the_least_important_go() -> None:
+def test_the_least_important_of_more_than_eight_items_are_dropped() -> None:
     case, answer = answered([f"{hour}:00" for hour in range(8, 20)])
     (plan,) = appended(KIND.effects(case, answer, ()))
     assert len(plan.items) == 8

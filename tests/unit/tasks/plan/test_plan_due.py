@@ -169,7 +169,7 @@ def test_an_early_answer_is_about_the_coming_day() -> None:
 
 
 def test_turns_are_independent_of_latencies() -> None:
-    """Otherwise a host that resumes a run would ask at other ticks than the one that went on."""
+    """Otherwise a resumed run would request plans at other ticks than an uninterrupted one."""
     stream = stream_of(Entry(type="plan", text="Plan.", minute=360, valid_until=DAY + MORNING))
     for minute in range(400, DAY + MORNING, 37):
         assert len({KIND.wake(moment_of(stream, minute, lead=lead)) for lead in (2, 40, 480)}) == 1

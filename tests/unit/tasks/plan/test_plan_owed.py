@@ -1,4 +1,4 @@
-"""Plans know what is done, what is owed and who hosts."""
+"""Plans account for completed items, open promises and the host of a party."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_wish_is_not_planned_beside_a_routine() -> None:
     assert not [one for one in found if "llegar a Lima" in one]
 
 
-def test_what_was_said_or_taken_up_before_is_not_taken_up_again() -> None:
+def test_an_item_said_or_taken_up_before_is_not_taken_up_again() -> None:
     heard = message("I'll meet him at the sluice.", 700)
     left = {
         "unfinished": [{"description": text} for text in ("Meet him at the sluice", "Take up again: Mend the roof")]

@@ -1,4 +1,4 @@
-"""Promises and appointments are planned at their time, once, and no longer when it is over."""
+"""Promises and appointments are planned once, at their time, and not after it."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def test_an_appointment_that_is_over_is_not_taken_up_again() -> None:
     assert again == ["Take up again: Mend the gate"]
 
 
-def test_what_names_the_day_of_an_earlier_plan_today_is_not_taken_up_again() -> None:
+def test_an_item_that_calls_an_earlier_day_today_is_not_taken_up_again() -> None:
     left = {"unfinished": [{"description": "Der Zug kommt heute um neun"}, {"description": "Das Tor reparieren"}]}
     talk = noted("Wir haben gestern lange über das Wetter und die Ernte gesprochen.")
     again = [text for _, text in planned(2 * DAY + 360, talk, params=left) if "Zug" in text or "Tor" in text]
     assert again == ["Wieder aufnehmen: Das Tor reparieren"]
 
 
-def test_what_a_note_quotes_is_told_with_the_day_of_the_note() -> None:
+def test_a_quotation_in_a_note_is_planned_with_the_day_of_the_note() -> None:
     said = 'I told Maria Lopez: "I will bring you the ten ropes tomorrow at 9 AM."'
     assert (DAY + 540, f"{said} (day 1)") in planned(DAY + 360, noted(said))
     said = 'I told Maria Lopez: "I promise: I will bring you the ten ropes tomorrow at 9 AM."'

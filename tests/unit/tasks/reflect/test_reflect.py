@@ -78,7 +78,7 @@ def test_agents_do_not_all_reflect_in_one_tick() -> None:
     assert repeated[0] == firsts[0]
 
 
-def test_waking_by_its_own_word_misses_nothing() -> None:
+def test_waking_at_the_ticks_it_names_misses_no_due_time() -> None:
     for stream in (day(), day(1)):
         minute = 700
         while not list(KIND.due(moment_of(stream, minute))):

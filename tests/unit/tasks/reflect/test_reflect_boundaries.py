@@ -93,7 +93,7 @@ def counted(effects: tuple[Effect, ...]) -> dict[str, int]:
 
 @pytest.mark.parametrize(("begins", "coming"), [(1_210, False), (1_211, True)])
 def test_events_before_the_due_time_are_not_told_as_coming(begins: int, coming: bool) -> None:
-    """It comes ten ticks, here minutes, after its request."""
+    """The reflection is due ten ticks, here minutes, after its request."""
     said = message(f"I am holding a party at Hobbs Cafe today at {begins // 60}:{begins % 60:02}.", 600, importance=1)
     storm = observation("The storm took the roof.", 650, importance=9)
     stream = stream_of(said, storm, *(observation(f"Read page {n}.", 700 + n, importance=1) for n in range(3)))

@@ -1,4 +1,4 @@
-"""What lies further back than the stream shows: in prompts, in plans without a model, and told anew."""
+"""The long-term summary: in prompts, in plans without a model, and rewritten."""
 
 from __future__ import annotations
 

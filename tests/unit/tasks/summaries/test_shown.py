@@ -393,7 +393,7 @@ def test_an_event_longer_than_a_prompt_is_integrated_in_parts() -> None:
     assert list(INTEGRATE.due(moment_of(stream, 9))) == []
 
 
-def test_a_memory_was_begun_where_both_its_number_and_its_characters_are_known() -> None:
+def test_a_memory_counts_as_begun_if_its_number_and_its_characters_are_known() -> None:
     stream = stream_of(message("One.", 1))
     assert begun_params(stream, "summarise", (0, 1)) == {}
     stream.set_counter("summarise.upto", 5)

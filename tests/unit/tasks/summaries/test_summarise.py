@@ -121,7 +121,7 @@ def test_one_request_for_each_conversation_and_none_for_entries_of_open_jobs() -
     assert due_turn(KIND, stream, minute, open_numbers=frozenset(range(1, 21))) == []
 
 
-def test_waking_by_its_own_word_misses_nothing() -> None:
+def test_waking_at_the_ticks_it_names_misses_no_due_time() -> None:
     stream, minute = stream_of(*talk(10)), START + 30
     while not list(KIND.due(moment_of(stream, minute))):
         wake = KIND.wake(moment_of(stream, minute))

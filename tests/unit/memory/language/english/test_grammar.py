@@ -117,7 +117,7 @@ def test_a_finite_verb_is_known_by_its_form_or_by_the_subject_before_it(subtests
             assert has_verb(words.split()) is found
 
 
-def test_a_past_is_known_by_its_form(subtests: pytest.Subtests) -> None:
+def test_a_past_tense_is_recognised_by_its_form(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, bool]] = [
         ("had", True),
         ("went", True),
@@ -142,7 +142,7 @@ def test_a_past_is_known_by_its_form(subtests: pytest.Subtests) -> None:
             assert is_past(word) is past
 
 
-def test_a_verb_is_seen_among_words(subtests: pytest.Subtests) -> None:
+def test_a_verb_is_recognised_among_words(subtests: pytest.Subtests) -> None:
     cases: list[tuple[str, bool]] = [
         ("mill burned", True),
         ("wine fed it", True),

@@ -1,4 +1,4 @@
-"""Notes as they are told later."""
+"""The wording of notes that are told later."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_note_keeps_its_person(note: str, told: str) -> None:
         ('Bo Lind told Ada Smith: "It broke."', 'Bo Lind told me: "It broke."'),
     ],
 )
-def test_what_a_summary_tells_of_the_owner_is_its_own(summary: str, told: str) -> None:
+def test_a_summary_says_i_where_its_owner_is_the_subject_or_the_listener(summary: str, told: str) -> None:
     assert noted(summary, "I", ADA, (ADA, BO), ()) == told
 
 

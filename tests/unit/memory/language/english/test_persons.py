@@ -78,6 +78,6 @@ def test_the_verb_of_the_subject_agrees_and_no_other(subtests: pytest.Subtests) 
             assert third_person(said, "Jon") == expected
 
 
-def test_nothing_is_left_of_spaces_around() -> None:
+def test_surrounding_spaces_are_removed() -> None:
     assert third_person("  I know ", "Jon") == "Jon knows"
     assert third_person("", "Jon") == third_person("  ", "Jon") == ""

@@ -1,4 +1,4 @@
-"""Sentences that stand alone are told from those that leave to others what they mean."""
+"""Independent sentences, and sentences that need another one to be understood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans that are over when they are told."""
+"""The tense of plans that are past when they are told."""
 
 from __future__ import annotations
 

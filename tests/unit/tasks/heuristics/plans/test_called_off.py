@@ -25,13 +25,13 @@ def _said(text: str, who: str = "Ada", minute: int = DAY + 300) -> list[str]:
         ("Heute kein Unterricht.", "Unterricht geben", "Holz hacken"),
     ],
 )
-def test_a_habit_gives_way_that_its_owner_denies_for_the_day(text: str, habit: str, other: str) -> None:
+def test_an_owners_denial_calls_off_the_habit_that_it_names(text: str, habit: str, other: str) -> None:
     (sentence,) = _said(text)
     assert calls_off_habit(sentence, habit)
     assert not calls_off_habit(sentence, other)
 
 
-def test_what_a_denial_is_about_beside_the_habit_leaves_it() -> None:
+def test_a_denial_of_something_else_leaves_the_habit() -> None:
     (sentence,) = _said("Hoy no hay hielo para la subasta.")
     assert not calls_off_habit(sentence, "subasta de la tarde")
 
@@ -39,9 +39,9 @@ def test_what_a_denial_is_about_beside_the_habit_leaves_it() -> None:
 @pytest.mark.parametrize(
     "text", ["¿Hoy no salimos?", "Hoy salimos.", "Mañana no salimos.", "Hoy no salimos a las seis."]
 )
-def test_questions_and_what_is_said_of_other_days_or_hours_deny_nothing(text: str) -> None:
+def test_questions_and_statements_about_other_days_or_hours_deny_nothing(text: str) -> None:
     assert _said(text) == []
 
 
-def test_another_denies_nothing_for_the_owner() -> None:
+def test_a_denial_of_another_speaker_calls_off_nothing() -> None:
     assert _said("Hoy no salimos.", who="Bo") == []

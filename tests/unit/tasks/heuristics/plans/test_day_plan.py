@@ -1,4 +1,4 @@
-"""A day's plan without a model: what is promised and appointed, what presses, and the routine."""
+"""A day's plan without a model: promises, appointments, pressing matters and the routine."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_day_goes_as_the_routine_says_at_its_places() -> None:
 
 
 @pytest.mark.parametrize("profile", [{}, {"work": "dock"}, {"home": "dock"}])
-def test_of_one_of_which_nothing_is_known_nothing_is_invented(profile: dict[str, Any]) -> None:
+def test_an_agent_without_facts_gets_the_default_item_only(profile: dict[str, Any]) -> None:
     assert built(profile=profile) == ["6:00 See to what comes up"]
 
 
@@ -60,12 +60,12 @@ def test_work_is_planned_where_occupation_and_place_are_stated() -> None:
     ]
 
 
-def test_a_routine_says_more_of_work_than_a_place_that_an_occupation_resembles() -> None:
+def test_a_routine_names_the_place_of_work_before_the_occupation_does() -> None:
     carpenter = {"occupation": "galley carpenter"}
     assert built("8:00–16:00 repair the pumps @module-b", profile=carpenter) == ["8:00 repair the pumps | module-b"]
 
 
-def test_what_has_no_time_is_done_in_the_first_two_thirds_of_a_day() -> None:
+def test_an_item_without_a_time_is_planned_in_the_first_two_thirds_of_a_day() -> None:
     idle = {"currently": "R7 is learning to sing."}
     assert built("8:00–16:00 shift @dock", profile=idle) == ["8:00 shift | dock", "15:00 Spend time learning to sing"]
 
@@ -113,7 +113,7 @@ def test_habits_without_times_are_done_in_the_order_in_which_they_are_declared()
         (1411, "23:31 See to what comes up"),
     ],
 )
-def test_who_joins_during_a_habit_begins_it_at_once(start: int, first: str) -> None:
+def test_an_agent_that_joins_during_a_habit_begins_it_at_once(start: int, first: str) -> None:
     plan = built("7:00 breakfast", "8:00–20:00 shift", "22:00 recharge", start=start)
     assert plan[0] == first
 
@@ -142,7 +142,7 @@ def test_work_continues_around_an_appointment_and_the_end_of_the_day_waits_for_i
     ]
 
 
-def test_a_meal_with_company_is_that_meal() -> None:
+def test_an_appointment_for_a_meal_replaces_the_habitual_one() -> None:
     dinner = Appointment(minute=1200, what="Have dinner with Bo", location=None, number=1)
     assert built("18:00 dinner @galley", "22:00 recharge", booked=(dinner,)) == [
         "20:00 Have dinner with Bo",
@@ -155,7 +155,7 @@ def test_a_meal_with_company_is_that_meal() -> None:
     )
 
 
-def test_what_presses_comes_first_and_what_matters_least_goes() -> None:
+def test_a_pressing_matter_is_planned_first_and_the_least_important_items_are_dropped() -> None:
     routine = (*(f"{hour}:00 habit {hour}" for hour in range(8, 18)), "19:00–21:00 watch")
     plan = built(
         *routine,
@@ -196,7 +196,7 @@ def test_a_window_of_a_few_minutes_holds_every_item() -> None:
         ("R7 hopes to paint a wall.", "Paint a wall"),
     ],
 )
-def test_what_occupies_an_agent_is_planned_in_a_day_with_room(currently: str, planned: str) -> None:
+def test_a_current_concern_is_planned_in_a_day_with_room(currently: str, planned: str) -> None:
     assert built(profile={"currently": currently}) == [f"6:00 {planned}"]
     beside = built("8:00 rise", "22:00 recharge", profile={"currently": currently})
     assert (f"15:00 {planned}" in beside) is planned.startswith("Spend time"), "a wish is no deed of a day"
@@ -219,7 +219,7 @@ def test_an_item_is_taken_up_unless_three_of_five_of_its_words_are_planned_anywa
     assert taken("Buy bread", "Buy bread!", "Take up again: Sell a boat") == ["Buy bread", "Sell a boat"]
 
 
-def test_what_pressed_is_not_taken_up_again() -> None:
+def test_a_pressing_matter_of_an_earlier_plan_is_not_taken_up_again() -> None:
     left = (
         {"description": "Needs attention: The hull leaks"},
         {"description": "Needs attention: battery 9/100"},
@@ -228,7 +228,7 @@ def test_what_pressed_is_not_taken_up_again() -> None:
 
 
 @pytest.mark.parametrize("filler", ["See to what comes up", "处理眼前的事", "Atender lo que surja"])
-def test_an_item_for_want_of_another_is_not_taken_up_again(filler: str) -> None:
+def test_a_default_item_is_not_taken_up_again(filler: str) -> None:
     plan = built(unfinished=[{"description": filler}, {"description": "Mend the gate"}])
     assert plan == ["10:30 Take up again: Mend the gate"]
 

@@ -158,7 +158,7 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
         ),
     ],
 )
-def test_what_is_said_for_a_time_is_told_with_its_exchange(first: str, second: str, hers: str, his: str) -> None:
+def test_an_item_quotes_the_exchange_that_names_its_time(first: str, second: str, hers: str, his: str) -> None:
     lines = (("a", first), ("b", second))
     assert _items("a", *lines) == [hers][: bool(hers)]
     assert _items("b", *lines) == [his][: bool(his)]
@@ -185,7 +185,7 @@ def test_what_is_said_for_a_time_is_told_with_its_exchange(first: str, second: s
         ("I got up at 5 today.", "The baker opened at 6 yesterday."),
     ],
 )
-def test_what_is_refused_past_or_about_nobody_is_not_planned(asks: str, answers: str) -> None:
+def test_refused_past_and_unrelated_statements_are_not_planned(asks: str, answers: str) -> None:
     for owner in "ab":
         assert _items(owner, ("a", asks), ("b", answers)) == []
 
@@ -211,7 +211,7 @@ def test_what_is_refused_past_or_about_nobody_is_not_planned(asks: str, answers:
         ),
     ],
 )
-def test_a_sentence_that_says_little_is_told_with_what_it_is_about(
+def test_a_sentence_without_content_is_quoted_with_the_line_that_names_its_matter(
     lines: tuple[tuple[str, str], ...], hers: str
 ) -> None:
     assert _items("a", *lines) == [hers]
@@ -226,7 +226,7 @@ def test_an_answer_is_for_the_one_who_asked_and_an_order_for_the_one_it_names() 
     assert not _items("c", order, people="abc")
 
 
-def test_who_says_later_that_an_hour_does_not_suit_ends_what_was_said_for_it() -> None:
+def test_a_later_refusal_of_an_hour_ends_the_item_planned_for_it() -> None:
     asked = _talk(("a", "你明早七点来弄吧。"), ("b", "好，七点。"))
     ended = _talk(("b", "孩子发烧了，明早七点我到不了。"), ("a", "那你八点到就行。"), at=EVENING + 120)
     later = [replace(entry, number=number) for number, entry in enumerate([*asked, *ended], 1)]
@@ -244,12 +244,12 @@ def test_who_says_later_that_an_hour_does_not_suit_ends_what_was_said_for_it() -
         "Domani alle quattro porto il violino dal liutaio.",
     ],
 )
-def test_what_another_does_alone_is_in_its_own_plan(alone: str) -> None:
+def test_an_activity_of_one_speaker_alone_is_only_in_that_speakers_plan(alone: str) -> None:
     assert len(_items("a", ("a", alone))) == 1
     assert _items("b", ("a", alone)) == []
 
 
-def test_an_order_to_several_is_for_each_and_one_by_name_for_the_one_called() -> None:
+def test_an_order_to_several_binds_each_and_one_by_name_only_the_person_named() -> None:
     both = ("a", "Tomorrow I need both of you on Norden from 7:00.")
     assert _items("b", both, people="abc") == ["07:00 Ada: Today I need both of you on Norden from 7:00"]
     assert _items("c", both, people="abc") == _items("b", both, people="abc")
@@ -258,13 +258,13 @@ def test_an_order_to_several_is_for_each_and_one_by_name_for_the_one_called() ->
     assert _items("c", one, people="abc") == []
 
 
-def test_who_refuses_in_a_larger_talk_is_left_out_alone() -> None:
+def test_a_refusal_among_several_frees_only_the_speaker() -> None:
     lines = (("a", "We sing tomorrow at 20:00."), ("b", "I can't."))
     assert _items("b", *lines, people="abc") == []
     assert _items("c", *lines, people="abc") == ["20:00 Ada: We sing today at 20:00"]
 
 
-def test_what_is_said_of_somebody_who_is_not_there_is_not_planned() -> None:
+def test_an_activity_of_an_absent_person_is_not_planned() -> None:
     assert _items("b", ("a", "Cy is holding a supper at the plaza tomorrow at 18:00.")) == []
     assert len(_items("b", ("a", "Supper at the plaza tomorrow at 18:00."))) == 1
 
@@ -297,7 +297,7 @@ def test_a_deadline_is_before_its_hour(line: str, due: str) -> None:
         ("We inspect the mill tomorrow at 10:00.", "The inspection of the mill has been moved to day 4."),
     ],
 )
-def test_what_is_called_off_later_is_gone(said: str, off: str) -> None:
+def test_an_item_that_is_called_off_later_is_not_planned(said: str, off: str) -> None:
     first, second = _talk(("a", said), ("a", off))
     late = Entry(type="message", text=second.text, minute=second.minute + 60, number=2, subjects=second.subjects)
     for owner in "ab":
@@ -324,7 +324,7 @@ def test_an_hour_without_a_day_is_of_the_day_of_the_talk_unless_the_talk_names_a
         ("Domani mi serve il latte.", "Oggi mi serve il latte"),
     ],
 )
-def test_what_an_owner_says_of_itself_for_a_day_is_for_that_day_alone(text: str, said: str) -> None:
+def test_an_owners_statement_for_a_day_is_planned_on_that_day_only(text: str, said: str) -> None:
     assert _items("a", ("a", text)) == [said]
     assert _items("b", ("a", text)) == []
     assert not _found("a", _talk(("a", text)), 2 * DAY + 360).untimed
@@ -337,20 +337,20 @@ def test_weather_refusals_and_doubts_are_not_planned(text: str) -> None:
     assert _items("a", ("a", text)) == []
 
 
-def test_a_plan_holds_the_two_said_last_for_the_day() -> None:
+def test_a_plan_holds_the_last_two_statements_for_the_day() -> None:
     texts = ("I'll mend the gate tomorrow.", "I'll feed the goat tomorrow.", "I'll paint the door tomorrow.")
     own = (message(text, 600 + 60 * at, speaker=KLAUS, hearer=MARIA) for at, text in enumerate(texts))
     plan = made(stream_of(*own), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
     assert [i.description for i in plan.items] == ["I'll feed the goat today", "I'll paint the door today"]
 
 
-def test_a_plan_is_not_crowded_by_what_concerns_nobody_in_particular() -> None:
+def test_a_plan_holds_at_most_two_impersonal_statements() -> None:
     trains = (message(f"A train leaves tomorrow at {hour}:00.", 600 + 60 * hour) for hour in range(7, 13))
     plan = made(stream_of(*trains), DAY + MORNING, profile=Profile(name="Klaus Mueller"))
     assert [item.minute for item in plan.items] == [DAY + 660, DAY + 720]
 
 
-def test_where_time_is_told_by_rounds_what_anybody_says_of_a_round_ahead_is_for_it() -> None:
+def test_a_statement_about_a_coming_round_is_told_until_that_round() -> None:
     def said_at(number: int, *entries: Entry) -> list[str]:
         with Clock(names="40 rounds").in_force():
             names = {KLAUS: "Klaus Mueller", MARIA: "Maria Lopez"}
