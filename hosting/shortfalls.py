@@ -78,9 +78,7 @@ class EndpointWatch:
                 self._warn_once("real_day.spent", "", why, tick, then)
             elif why == "unknown_endpoint":
                 endpoint = self._endpoints.get(note.model, "")
-                if self._is_new(endpoint, why):
-                    known = {"endpoint": endpoint, "why": why, "tick": tick, "then": f"check {_CHECKS[why]}"}
-                    log.warning("endpoint.not_on_worker", run=self._run, **known)
+                self._warn_once("endpoint.not_on_worker", endpoint, why, tick, f"check {_CHECKS[why]}")
             elif opened_by or why in AT_ONCE or why == "breaker_open":
                 endpoint = self._endpoints.get(note.model, "")
                 then = "jobs go to their heuristic until it answers"
@@ -95,14 +93,10 @@ class EndpointWatch:
             for line in shortfall_lines(lines_of_shortfalls(self._shortfalls, self._endpoints), self._servers):
                 log.warning("models.unanswered", run=self._run, tick=self._tick, said=line, since=self._since)
 
-    def _is_new(self, endpoint: str, why: str) -> bool:
-        new = (endpoint, why) not in self._warned
-        self._warned.add((endpoint, why))
-        return new
-
     def _warn_once(self, event: str, endpoint: str, why: str, tick: int, then: str) -> None:
-        if not self._is_new(endpoint, why):
+        if (endpoint, why) in self._warned:
             return
+        self._warned.add((endpoint, why))
         named = {"endpoint": endpoint} if endpoint else {}
         if endpoint in self._servers:
             named["host_address"] = self._servers[endpoint]

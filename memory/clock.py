@@ -73,12 +73,12 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def counts_days(self) -> bool:
-        """Whether texts name days by their number."""
+        """Return whether texts name days by their number."""
         return self.names in ("12h", "24h")
 
     @property
     def counts_rounds(self) -> bool:
-        """Whether texts name rounds."""
+        """Return whether texts name rounds."""
         return "rounds" in self.names
 
     @property

@@ -182,7 +182,7 @@ def language_of_texts(case: Case, entries: Iterable[Entry]) -> str:
 
 
 def _language_name(case: Case, language: str) -> str:
-    """Return a language's name in prompts; "" if it is unknown, or English that nobody declared."""
+    """Return a language's name in prompts; "" if it is unknown, or is English and no profile declares it."""
     if language == ENGLISH:
         return "English" if case.world.language_of(case.profile) else ""
     if language in ("", OTHER, UNDETERMINED):

@@ -3,7 +3,7 @@
 Processes ask for admission with the script that workers use, on a real server, many calls in one round trip. An
 admitted call costs between nothing and its reservation and returns the rest, so the limit is nearly reached for most of
 the time and calls race for the returned rest. One in a thousand never ends, as if its worker was killed. Each process
-counts the cost of its own calls; these counts, not the server's, are compared with the limit. Meanwhile the
+counts the cost of its own calls; the benchmark compares these counts with the limit, not the server's. Meanwhile the
 parent process reads the server's figures continually.
 """
 

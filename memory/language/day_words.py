@@ -174,7 +174,7 @@ class HourWords:
         return (hour * 60 + minute) % _DAY
 
     def _any(self, *keys: str) -> str:
-        """Return a pattern for any of the words of keys, which matches nothing if there are none."""
+        """Return a pattern that matches any word of these keys; it never matches if they have none."""
         ways = (way for key in keys for one in self._ways(key) for way in one.split("/"))
         return f"(?:{alternatives(ways) or '(?!)'})"
 

@@ -22,7 +22,7 @@ _LONE_ITEM = re.compile(r"^[-•]\s+(?=\S)")
 _LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)")
 _STRONG = re.compile(r"(\*\*|__|~~)(?=\S)([^\n]{1,400}?)(?<=\S)\1")
 _SPAN = re.compile(r"`([^`\n]{1,400})`")
-#: Emphasis within a sentence; if it marks a whole text, it tells what somebody does.
+#: Emphasis within a sentence. Emphasis around a whole text marks an action instead: "*waves*".
 _EMPHASIS = re.compile(
     rf"(?<=[^\s{SPACED}{UNSPACED}*] )([*_])(?=[^\s*_])([^*_\n]{{1,80}})(?<=\S)\1(?=[{SPACED},;:]|\s\S)"
 )

@@ -116,7 +116,7 @@ class Language(Protocol):
     def tells_outcome(self, text: str) -> str:
         """Return who kept or broke a promise, if a text says so in so many words.
 
-        "I" is the speaker, "you" a listener, "?" somebody else; "" if the text says no such thing.
+        "I" is the speaker, "you" a listener, "?" a third person, "" no one.
         """
 
     def outcome(self, sentence: str) -> Outcome:
@@ -163,7 +163,7 @@ class Language(Protocol):
         """Return what another said as its listener retells it: with the speaker's name for "I", and no "you".
 
         Args:
-            listener: the one who retells it, if the speaker spoke to nobody else; else "".
+            listener: the name of the only listener, who retells it; "" if there were several.
         """
 
     def changes_a_life(self, text: str) -> bool:

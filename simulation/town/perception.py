@@ -1,4 +1,4 @@
-"""What agents perceive: people, places and themselves (streams design, task 11).
+"""The perceptions of agents: people, places and themselves (streams design, task 11).
 
 The rule is the specification's: agents within five tiles (Manhattan), each at most every 10 minutes; a place on
 arrival, at most once an hour. Two deviations: a first sight always counts (a cooldown that starts at game time 0 would

@@ -37,7 +37,7 @@ class Held(NamedTuple):
 
 
 class Caller:
-    """What one process's gate holds, and the thread that renews it. Thread-safe.
+    """The slots and places that one process holds at the gate, and the thread that renews them. Thread-safe.
 
     Args:
         renew: the script `renew`.

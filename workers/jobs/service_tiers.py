@@ -135,7 +135,7 @@ class ServiceTiers:
 
 
 class _TierState:
-    """What a process has measured of one model's tiers."""
+    """One process's measurements of a model's service tiers."""
 
     def __init__(self) -> None:
         self.flex = 0.0  # smoothed seconds of an answer; 0: unknown

@@ -1,4 +1,4 @@
-"""What a worker process does beside its jobs: heartbeats, counting failures before a claim, and exiting with its host.
+"""A worker process beside its jobs: its heartbeats, the failures that it counts before a claim, its exit with its host.
 
 A host that starts a worker puts its process id into `COGITATE_PARENT_PID`, and its import paths into
 `COGITATE_IMPORT_PATHS`: its kinds may be defined beside its script, in a folder that only the script's process searches

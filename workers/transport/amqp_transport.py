@@ -224,7 +224,7 @@ class Transport(pyamqp.Transport):
 
 
 class TlsTransport(Transport, pyamqp.SSLTransport):
-    """The same transport over TLS."""
+    """A `Transport` over TLS."""
 
 
 def register() -> None:

@@ -58,7 +58,7 @@ def proposes(sentence: str) -> Doer:
 
 
 def persons(sentence: str) -> frozenset[Person]:
-    """Return whom a sentence is about; somebody who wants help or gives a party counts on the others."""
+    """Return whom a sentence is about; a call for help or an invitation also concerns the listeners ("you")."""
     found = _WORDS.persons(sentence)
     return found | {"you"} if _CALLS_FOR.search(sentence) else found
 

@@ -1,4 +1,4 @@
-"""How memorable a text is before any rating: by groups of words, and by life-changing events.
+"""Estimates how memorable a text is before any rating: by groups of words, and by life-changing events.
 
 Which groups of words matter, and how much, was tuned on two recorded days of a simulated town, rated by two different
 models. They only order texts; what a rating of a run means is learned in the run. The streams design rates

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -385,11 +386,21 @@ _PARTS: tuple[Callable[[ReadLine], Iterable[_Part]], ...] = (
 
 def _differing_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
     """Return the values that differ, as "name = value" of each side; of tables only the differing keys."""
-    leaves = list(_leaves(a, b))
+    leaves = [(name, *_contrasted(one, other)) for name, one, other in _leaves(a, b)]
     return (
-        ", ".join(f"{name} = {_as_json(one)}" for name, one, _ in leaves),
-        ", ".join(f"{name} = {_as_json(other)}" for name, _, other in leaves),
+        ", ".join(f"{name} = {one}" for name, one, _ in leaves),
+        ", ".join(f"{name} = {other}" for name, _, other in leaves),
     )
+
+
+def _contrasted(a: object, b: object) -> tuple[str, str]:
+    """Return two different values as JSON, shortened so that their first difference shows."""
+    texts = [json.dumps(msgspec.to_builtins(value), ensure_ascii=False, sort_keys=True) for value in (a, b)]
+    if max(map(len, texts)) > LONGEST:
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
+        if (cut := same - LONGEST // 4) > 0:
+            texts = [f"…{text[cut:]}" for text in texts]
+    return shortened(texts[0]), shortened(texts[1])
 
 
 def _leaves(a: Mapping[str, Any], b: Mapping[str, Any], path: str = "") -> Iterable[tuple[str, object, object]]:

@@ -294,6 +294,19 @@ def test_a_changed_profile_is_told_by_the_fields_that_differ(tmp_path: Path) -> 
     assert (first.a, first.b) == ("traits = null: joined as Ben", 'traits = ["bold"]: joined as Ben')
 
 
+def test_long_values_are_shown_from_before_their_difference(tmp_path: Path) -> None:
+    past = "Ben was born at the mill. " * 12
+    one, other = (
+        Change(owners=OWNERS | {BEN: Profile(name="Ben", background=past + end)}) for end in ("Sad.", "Glad.")
+    )
+    first = compared(Case("past", other, "profile", 1, base=one), tmp_path).difference
+    assert first is not None
+    assert first.a.startswith("background = …")
+    assert "mill. Sad." in first.a
+    assert first.b.startswith("background = …")
+    assert "mill. Glad." in first.b
+
+
 def test_a_difference_is_followed_from_owner_to_owner(tmp_path: Path) -> None:
     def seen(tick: int, usual: Seen) -> Seen:
         """Ada hears a bell, which Cleo is told of by her, and Ben by Cleo."""

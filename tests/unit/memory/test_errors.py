@@ -1,4 +1,4 @@
-"""How errors show an invalid value."""
+"""Error messages that quote an invalid value."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def _key(server: str, model: str) -> str:
 
 @dataclass
 class _Known:
-    """What this process knows about one model."""
+    """The facts that this process has learnt about one model."""
 
     dialect: Dialect
     since: float  # when the known dialect was learned
