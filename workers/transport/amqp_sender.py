@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Condition, Thread
+from typing import Any
 
 import amqp
 from amqp.exceptions import MessageNacked
@@ -157,13 +158,21 @@ class _Connection:
         self._connection = connect_amqp(url, timeout)
         self._connection.on_blocked = partial(self._block, True)
         self._connection.on_unblocked = partial(self._block, False)
-        channel = self._channel = self._connection.channel()
+        try:
+            self._channel = self._open_channel(kinds)
+        except Exception:  # RabbitMQ may take a connection and break it before it declares the queues
+            self.close()
+            raise
+
+    def _open_channel(self, kinds: Sequence[str]) -> Any:
+        channel = self._connection.channel()
         for kind in kinds:
             channel.queue_declare(kind)
         channel.confirm_select()
         channel.events["basic_ack"].add(self._acked)
         channel.events["basic_nack"].add(self._nacked)
         channel.events["basic_return"].add(self._returned)
+        return channel
 
     def publish(self, job: Job, queue: str, text: str) -> None:
         """Send a job's rendered hint to a queue."""
