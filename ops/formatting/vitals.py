@@ -131,8 +131,12 @@ def format_unanswered_worker(one: UnansweredWorker) -> str:
 
 
 def format_slow_kind(one: SlowKind) -> str:
-    """Return the latency of a kind's answers, and how long the kind may wait for one."""
-    took, real = (f" ({ticks / one.tick_rate:.3g} s)" if one.tick_rate else "" for ticks in (one.ticks, one.most))
+    """Return the latency of a kind's answers, or that there is none yet, and how long the kind may wait for one."""
+    ticks = one.assumed if one.ticks is None else one.ticks
+    took, real = (f" ({each / one.tick_rate:.3g} s)" if one.tick_rate and each else "" for each in (ticks, one.most))
+    if one.ticks is None:
+        line = f"{one.kind}: no answer of {one.model} yet"
+        return line if ticks is None else f"{line}; {ticks:,} ticks{took} are assumed, {one.most:,}{real} are allowed"
     line = f"{one.kind}: nearly all answers take up to {one.ticks:,} ticks{took}, queue included"
     line += f"; {one.most:,}{real} are allowed"
     if one.ticks <= one.most:
