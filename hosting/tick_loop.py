@@ -18,6 +18,7 @@ from cogitate.hosting.opening import (
     check_model,
     check_opening,
     description_of,
+    doubtful_endpoints,
     exported_journal,
     later_terms,
     open_commits,
@@ -43,7 +44,6 @@ from cogitate.scheduler.config.facts import facts_of
 from cogitate.scheduler.config.kind_modules import hand_on_kinds, load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TierRule
-from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.ledger.connect import retrying
 from cogitate.scheduler.ledger.outage import outage_of
@@ -205,7 +205,7 @@ class TickLoop(BodyCalls):
                 for each in present_and_later:
                     check_model(each)
             endpoints = {model.endpoint for each in present_and_later for model in each.asked_models()}
-            unreachable = unreachable_endpoints(client, endpoints)
+            unreachable = doubtful_endpoints(client, settings, endpoints)
             readiness = None
             if unreachable or not inline:
                 from cogitate.workers.processes.readiness import Readiness

@@ -16,12 +16,12 @@ from cogitate.scheduler.config.endpoints import Endpoint, Model
 from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
-from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals, vitals_at
 from cogitate.scheduler.inspection.vitals import run_heads
 from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
 from cogitate.scheduler.tick.doubts import unasked_settings
-from cogitate.workers.llm.requests.address import Address, Unlisted, address_of, offered_models
+from cogitate.workers.llm.requests.address import Address, Unlisted, address_of, offered_models, servers_of
 from cogitate.workers.llm.requests.dialect import KnownDialect, known_dialects
 
 TIMEOUT = 10.0  # seconds
@@ -55,7 +55,7 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
         yield from (_of_reasoning(*learned) for learned in sorted(learned_headrooms(client).items()))
         return
     known = known_dialects(client)
-    vitals = {one.endpoint: one for one in endpoint_vitals(client)}
+    vitals = {one.endpoint: one for one in vitals_at(client, servers_of(settings))}
     asked, learned = settings.asked_models(), learned_headrooms(client)
     for name, endpoint in sorted(settings.endpoint_table().items()):
         models = sorted((model for model in asked if model.endpoint == name), key=lambda model: model.name)
@@ -107,7 +107,8 @@ def _of_other_runs(one: EndpointVitals, urgent: bool) -> Finding:
         urgent: whether a run that has a host asks it now.
     """
     failures = sum(one.failures.values())
-    found = f"of all runs: breaker {format_breaker(one)}; {failures:,} of {one.calls:,} calls failed"
+    where = f", last at {one.server}" if one.server else ""
+    found = f"of all runs{where}: breaker {format_breaker(one)}; {failures:,} of {one.calls:,} calls failed"
     found += f" ({format_counts(one.failures)})" if failures else ""
     if one.breaker == "closed" and not one.set_aside and failures <= MUCH * one.calls:
         return ok(f"endpoint {one.endpoint}", found)

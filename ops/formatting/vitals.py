@@ -37,6 +37,8 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     table.add_column("")
     for one in endpoints:
         table.add_column(one.endpoint, overflow="fold")
+    if any(one.server for one in endpoints):
+        table.add_row("address", *(one.server for one in endpoints))
     table.add_row("breaker", *map(format_breaker, endpoints))
     for name in ("calls", "tokens", "reasoning", "in_flight", "waits", "openings"):
         table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
