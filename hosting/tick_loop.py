@@ -29,6 +29,7 @@ from cogitate.hosting.opening import (
     terms_of,
 )
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
+from cogitate.hosting.worker_watch import worker_watch
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
@@ -191,9 +192,12 @@ class TickLoop(BodyCalls):
                 client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe, fork=fork
             )
             opening = self._resources.enter_context(RunOpening(ledger))
+            watching: list[Watcher] = [*watchers]
             if not inline:
                 ledger.outage = outage = outage_of(settings, run, client.ping, server_given_up)
-                ledger.workers_alive = WorkerCount(client, lambda: outage.lost).alive
+                workers = WorkerCount(client, lambda: outage.lost)
+                ledger.workers_alive = workers.alive
+                watching.append(worker_watch(run, workers, pool).committed)
                 presence = Presence(ledger, settings.tuning.lease, settings.tuning.worker_share)
                 presence.start()
                 self._resources.callback(presence.stop)
@@ -211,7 +215,6 @@ class TickLoop(BodyCalls):
                 from cogitate.workers.processes.readiness import Readiness
 
                 readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=unreachable, pool=pool)
-            watching: list[Watcher] = [*watchers]
             if settings.metrics_port is not None:
                 from cogitate.hosting.metrics import serve_metrics
 

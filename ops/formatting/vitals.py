@@ -14,7 +14,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.summary import SlowKind
 from cogitate.scheduler.inspection.vitals import SteeringVitals
 from cogitate.scheduler.ledger.claims import split_failure
-from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, UnansweredWorker
+from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, UnansweredWorker, WorkersSeen
 from cogitate.workers.llm.replies.failures import STATUS
 
 _SHOWN = {"server": "server error"}
@@ -124,6 +124,24 @@ def format_failing_worker(one: FailingWorker) -> str:
 
 def format_missing_worker(one: MissingWorker) -> str:
     return f"Worker {one.worker} has sent no heartbeat for {one.seconds:.0f} s"
+
+
+def worker_lines(workers: WorkersSeen, waiting: int) -> list[str]:
+    """Return what is wrong with the workers of a server, whether any is left, and what to do.
+
+    Args:
+        waiting: open jobs of the run that needs them; 0 if nothing hosts it.
+    """
+    lines = [format_missing_worker(one) for one in workers.missing]
+    lines += [format_failing_worker(one) for one in workers.failing]
+    lines += [format_unanswered_worker(one) for one in workers.unanswered]
+    if workers.able and (workers.missing or workers.failing):
+        others = "1 other worker takes" if workers.able == 1 else f"{workers.able:,} other workers take"
+        lines.append(f"{others} jobs; see why it ended, then start it again: cogitate worker")
+    elif not workers.able and (lines or waiting):
+        wait = f", and {waiting:,} open jobs need one" if waiting else ""
+        lines.append(f"No worker is left{wait}: start one with cogitate worker")
+    return lines
 
 
 def format_unanswered_worker(one: UnansweredWorker) -> str:
