@@ -1,4 +1,4 @@
-"""Due ticks that follow the model's latency, on a real server: what is noted, learned, journalled and resumed."""
+"""Due ticks that follow the model's latency, on a real server: they are recorded, learned, journalled and resumed."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def host_of(client: Redis, **options: Any) -> Host:
 
 
 def answered(host: Host, job: Job, after: int) -> None:
-    """Have a job's answer staged so many ticks after its admission."""
+    """Stage a job's answer this many ticks after its admission."""
     claim = claimed(worker(host.client), job)
     host.until(job.key.tick + after)
     settle(worker(host.client), claim)
 
 
 def thought(host: Host, after: int) -> Job:
-    """A job whose answer is there for the boundary so many ticks after its admission, at its end."""
+    """Run a job to its end, with its answer staged this many ticks after its admission."""
     (job,) = host.turn(("think", OWNER))
     answered(host, job, after)
     host.until(job.due + 1)
@@ -56,7 +56,7 @@ def thought(host: Host, after: int) -> Job:
 
 
 def timed(host: Host) -> list[tuple[int, Timed]]:
-    """Return what the run has learned, with the boundaries that did."""
+    """Return the latencies that the run has learned, with the ticks of their boundaries."""
     lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, fact) for line in lines for fact in line.notes.timed]
 
@@ -69,7 +69,7 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
     host = host_of(client)
     (job,) = host.turn(("think", OWNER))
     claim = claimed(worker(client), job)
-    host.until(job.key.tick + 5)  # in whose turn it is staged: that boundary has looked
+    host.until(job.key.tick + 5)  # this boundary has collected before the answer is staged
     settle(worker(client), claim)
     assert client.llen(host.ledger.store.key("timed")) == 1
     host.until(job.key.tick + 7)
@@ -83,13 +83,13 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
 
 
 def held(host: Host) -> tuple[int, int]:
-    """The tokens that admission counts: by the host, and as the ledger keeps it."""
+    """Return the tokens that admission counts, in the host and in the ledger."""
     kept: Any = host.client.hget(host.ledger.store.key("view"), "run:0|run|tokens")
     return host.loop.state.view.held["run:0|run|tokens"], int(kept)
 
 
 def held_by_journal(host: Host, tick: int) -> int:
-    """The tokens that admission counted after a tick, as the journal says."""
+    """Return the tokens that admission counted after a tick, from the journal."""
     totals = RunTotals()
     for line in read_journal(host.ledger.store, 1, tick):
         totals.add(line)
@@ -142,13 +142,13 @@ def test_an_answer_that_is_not_applied_after_all_counts_in_full_again(client: Re
     assert held(host)[0] == 11
     if how == "its owner leaves":
         host.loop.calls.leave(OWNER)
-    else:  # as by a server that was set back, and nobody settles again
+    else:  # as if a server were rolled back and no worker settled again
         client.hset(host.ledger.store.job_key(job.key.text()), mapping={"state": "dead", "result": ""})
         client.srem(host.ledger.store.key("staged"), job.key.text())
         host.until(job.due)
     host.turn()
     assert held_by_journal(host, host.loop.tick) == 30, "with its end"
-    assert held(host) == (11, 30), "and the next boundary has learned what it came to"
+    assert held(host) == (11, 30), "the next boundary has learned the real usage"
     sound(client)
 
 
@@ -195,13 +195,13 @@ def test_a_late_answer_is_timed_and_takes_the_place_of_the_guess(client: Redis) 
 
 
 def overdue(host: Host) -> list[Overdue]:
-    """Return what the run has learned of jobs that ended late."""
+    """Return the records of jobs that ended late."""
     lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [fact for line in lines for fact in line.notes.overdue]
 
 
 def lose(host: Host, claim: Claim) -> None:
-    """Have the host's next look find that the lease of an attempt has run out."""
+    """Have the host's next collect find an attempt's lease expired."""
     leases = host.loop.collector._leases
     watch = leases.watch
 
