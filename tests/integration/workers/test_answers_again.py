@@ -114,7 +114,7 @@ def test_an_unusable_answer_is_sent_back_to_the_model_once(tmp_path: Path, fault
             assert first.failure
             fences = [one.user.splitlines().count("<answer>") for one in (first, second)]
             assert fences[0] == 0
-            assert "What is wrong with it: " in second.user
+            assert "Problem: " in second.user
             # A truncated answer leaves half of the cap for the prompt, which may be too little to show the answer.
             assert fences[1] == 1 or fault == "length"
             assert (neutral(first.answer)[:100] in second.user) == (fences[1] == 1)
