@@ -55,7 +55,7 @@ class Refused(NamedTuple):
     of_model: bool = False  # only the model is refused; the endpoint's other models may be called
 
 
-@dataclass(kw_only=True)
+@dataclass
 class _Entering:
     """A call at the gate, from its arrival until it is admitted or refused."""
 
@@ -141,19 +141,9 @@ class Gate:
             slow: whether the call asks in a service tier that answers later than others. Then its duration says nothing
                 about other calls, and it does not try an endpoint whose breaker is open.
         """
-        call = _Entering(
-            endpoint=endpoint,
-            model=model,
-            token=f"{self._caller.name}:{new_nonce()}",
-            tokens=tokens,
-            deadline=deadline,
-            may_wait=may_wait,
-            again=again,
-            slow=slow,
-            limits=self._endpoints[endpoint],
-            spacing=self._spacing[endpoint],
-            began=time.monotonic(),
-        )
+        limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
+        token, began = f"{self._caller.name}:{new_nonce()}", time.monotonic()
+        call = _Entering(endpoint, model, token, tokens, deadline, may_wait, again, slow, limits, spacing, began)
         admitted: Entered | None = None
         try:
             call.first = endpoint not in self._called and self._is_first(endpoint)
@@ -204,7 +194,7 @@ class Gate:
         return entered
 
     def _wait(self, call: _Entering, answer: Reply) -> bool:
-        """Wait until a call should ask again, in its places; return True if the process is about to exit."""
+        """Keep a call's places until it should ask again; return True if the process is about to exit."""
         wait, call.places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]
         if not call.waited:
             log.info("endpoint.waiting", endpoint=call.endpoint, seconds=round(wait, 3))
