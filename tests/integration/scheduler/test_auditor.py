@@ -16,7 +16,7 @@ from cogitate.memory.effects import Archive
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.inspection.audit import audit
 from cogitate.scheduler.journal.history import read_journal
-from cogitate.scheduler.journal.lines import Core, Correction, Ended, TickNotes, write_line
+from cogitate.scheduler.journal.lines import Core, Correction, Ended, EndNote, TickNotes, write_line
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import JobKey
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, claimed, settle, worker
@@ -208,7 +208,7 @@ def test_the_auditor_finds_in_a_forged_journal(
     host.turn(("think", OWNER), ("muse", OTHER))
     host.until(13)
     assert audit(client, "r") == []
-    forged(client, "r", tick, lambda core, notes: (replace(core, **changes(core)), notes))
+    forged(client, "r", tick, lambda core, notes: with_notes(replace(core, **changes(core)), notes))
     must_find(client, "r", finding)
 
 
@@ -220,6 +220,11 @@ def test_the_auditor_finds_a_correction_of_a_job_that_did_not_count_in_full(clie
     correction = Correction(key=KEY._replace(ordinal=7), at=4)
     forged(client, "r", 5, lambda core, notes: (core, replace(notes, corrected=(*notes.corrected, correction))))
     must_find(client, "r", "was corrected but did not count in full")
+
+
+def with_notes(core: Core, notes: TickNotes) -> tuple[Core, TickNotes]:
+    """Return a forged line with a note for each of its ends."""
+    return core, replace(notes, ended=tuple(EndNote(key=ended.key, source="heuristic") for ended in core.ended))
 
 
 def each(core: Core, change: Callable[[Ended], Ended]) -> dict[str, Any]:

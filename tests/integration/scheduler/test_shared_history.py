@@ -72,9 +72,9 @@ def test_a_model_integrates_and_sees_all_three_tiers(monkeypatch: pytest.MonkeyP
     assert loop.ended["integrate", "llm", "none"] == 2
     last = next(user for user in reversed(seen) if "You did well" in user)
     assert "Present long-term memory: What matters" in last
-    assert "Cy discussed: I doubt it." in last.partition("Said in the group")[2].partition("Remembered besides")[0]
+    assert "Cy discussed: I doubt it." in last.partition("Said in the group")[2].partition("Also remembered")[0]
     assert last.partition("Said in the group")[2].count("It is fair.") == 1, "not once more among what else is known"
-    assert "Voting initiated." in last.partition("Remembered besides")[2]
+    assert "Voting initiated." in last.partition("Also remembered")[2]
     assert "Earnings: $24,000" in last
 
 
@@ -94,7 +94,7 @@ def test_context_overflow_retries_once_without_the_oldest_half(
 
     def narrow(self: ModelClient, prompt: Any, **options: Any) -> ModelAnswer:
         answer = ask(self, prompt, **options)
-        if "What happened now" not in prompt.user:  # some other kind of job
+        if "New events" not in prompt.user:  # some other kind of job
             return answer
         shown.append(len(prompt.used))
         if len(prompt.used) > 10:

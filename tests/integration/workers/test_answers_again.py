@@ -114,7 +114,7 @@ def test_an_unusable_answer_is_shown_to_the_model_once(tmp_path: Path, fault: st
             assert first.failure
             fences = [one.user.splitlines().count("<answer>") for one in (first, second)]
             assert fences[0] == 0
-            assert "What is wrong with it: " in second.user
+            assert "Problem: " in second.user
             # Half of the cap, which an answer that was cut leaves for the prompt, may be too little to show it.
             assert fences[1] == 1 or fault == "length"
             assert (neutral(first.answer)[:100] in second.user) == (fences[1] == 1)

@@ -59,7 +59,7 @@ def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
         models = ModelClients(settings.endpoint_table(), 2)
         calls = Calls(client, settings, models, threading.Event())
         for _ in range(2):
-            call = Call.of(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60)
+            call = Call(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60)
             assert isinstance(calls.ask(call), ModelAnswer)
         models.close()
         calls.close()
