@@ -147,7 +147,7 @@ def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> ModelAn
     subject = FLAGGED if number == 0 and name == MODELS[0] else f"day {number} of {name}"
     prompt = Prompt(system="You think of Sol.", user=f"What of {subject}?", answer=ANSWERS[kind], version="v")
     patience = PATIENCE if case["response"].get("fault") != "timeout" else 0.3
-    return calls.ask(Call.of(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience))
+    return calls.ask(Call(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience))
 
 
 def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, *, of_account: bool) -> Found:

@@ -15,7 +15,7 @@ from cogitate.scheduler.config.endpoints import FLEX
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
+from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.call_spans import CallSpans, call_spans
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.telemetry import exporting
@@ -64,8 +64,7 @@ def exported(receiver: OtlpReceiver, eventually: Callable[..., None]) -> Receive
 
 def asked(following: Ask, spans: CallSpans, parameters: str = "") -> ModelAnswer | Refused:
     model = msgspec.structs.replace(MODEL, seed=7, parameters=parameters)
-    question = CachedQuestion.of(PROMPT, model, CAP)
-    return spans.ask(Call(claim_of(JOB), PROMPT, model, CAP, time.monotonic(), question, FLEX), following)
+    return spans.ask(Call(claim_of(JOB), PROMPT, model, CAP, time.monotonic(), FLEX), following)
 
 
 def test_a_span_has_the_parameters_and_the_usage_of_its_call(
@@ -140,7 +139,7 @@ def test_the_span_of_an_exception_shows_only_its_class(
 def test_an_answer_from_a_batch_counts_tokens_but_no_duration(
     receiver: OtlpReceiver, spans: CallSpans, eventually: Callable[..., None]
 ) -> None:
-    call = Call(claim_of(JOB), PROMPT, MODEL, CAP, 0.0, CachedQuestion.of(PROMPT, MODEL, CAP))
+    call = Call(claim_of(JOB), PROMPT, MODEL, CAP, 0.0)
     assert spans.read(call, lambda _: ANSWER) is ANSWER
     assert exported(receiver, eventually).attributes["gen_ai.usage.input_tokens"] == 90
     assert {*receiver.points} == {"gen_ai.client.token.usage"}

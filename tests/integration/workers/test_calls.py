@@ -57,7 +57,7 @@ def test_a_call_is_prepared_before_it_enters_the_gate(client: Redis, monkeypatch
         models = ModelClients(settings.endpoint_table(), 2)
         calls = Calls(client, settings, models, threading.Event())
         for _ in range(2):
-            call = Call.of(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60)
+            call = Call(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60)
             assert isinstance(calls.ask(call), ModelAnswer)
         models.close()
         calls.close()
