@@ -1,4 +1,4 @@
-"""A run whose keys vanish while a command reads it, as when a server without persistence restarts: one clear line."""
+"""A run whose keys vanish while a command reads it, as when a server without persistence restarts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ READS = (
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a short run."""
+    """Return a data folder with a short run."""
     folder = tmp_path_factory.mktemp("vanished") / "data"
     with EmbeddedServer(folder) as server, server.client() as client:
         owners, settings = {OWNER: Profile(name="Ada Smith")}, Settings(data_dir=folder)
