@@ -9,6 +9,9 @@ share of failures among the latest calls; while it is open, the gate admits no c
 exactly one call tries the endpoint. A success closes it, a failure doubles the pause. The gate sets aside in the same
 way a model whose calls fail while others succeed, or that refuses prompts; a worker started since then tries the model
 once without waiting.
+
+The state belongs to the endpoint's name and the address of its latest callers: the first call of a process that names
+another address forgets what was learned at the old one.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from cogitate.scheduler.ledger.keys import ENDPOINTS, Reply, endpoint_keys, new_
 from cogitate.workers.gate.caller import Caller, Held
 from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing, verdict_of
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
+from cogitate.workers.llm.requests.address import servers_of
 from cogitate.workers.lua import source
 
 _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time
@@ -70,6 +74,7 @@ class _Entering:
     limits: Endpoint
     spacing: Spacing
     began: float  # instant of `time.monotonic()` of its arrival
+    server: str = ""  # the endpoint's address, as long as the gate may not know it
     first: bool = False  # whether it is this process's first call to the endpoint
     waited: bool = False
     places: list[str] = field(default_factory=lambda: ["", ""])  # in the queues, once it has waited
@@ -90,6 +95,7 @@ class _Entering:
             _MAY_WAIT[self.may_wait],
             int(self.again),
             int(self.slow),
+            self.server,
         ]
 
 
@@ -114,6 +120,8 @@ class Gate:
         self._caller = Caller(_script(client, "renew"))
         self._reports = Reports(client, _script(client, "leave"), settings, self._free)
         self._called: set[str] = set()  # endpoints that this process has called
+        self._servers = servers_of(settings)
+        self._met: set[str] = set()  # endpoints whose address the gate knows from this process
         self._lock = threading.Lock()
         self._stopping = stopping
 
@@ -149,7 +157,9 @@ class Gate:
             call.first = endpoint not in self._called and self._is_first(endpoint)
             while True:
                 now = time.monotonic()
+                call.server = "" if endpoint in self._met else self._servers[endpoint]
                 answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=call.arguments(now))
+                self._met.add(endpoint)  # only now, since calls of other threads may overtake the first
                 if answer[0] == b"go":
                     admitted = self._admit(call, now, answer)
                     return admitted
@@ -236,8 +246,9 @@ class Gate:
         keys, token = endpoint_keys(endpoint), new_nonce()
         patience = int(max(0.0, deadline - time.monotonic()) * SECOND) + SECOND
         try:
-            waited, gap = False, self._spacing[endpoint].pace
-            while (answer := self._probe(keys=keys, args=["begin", token, patience, gap, int(waited)]))[0] != b"go":
+            waited, server = False, self._servers[endpoint]
+            begin: list[str | float] = ["begin", token, patience, self._spacing[endpoint].pace]
+            while (answer := self._probe(keys=keys, args=[*begin, int(waited), server]))[0] != b"go":
                 left = deadline - time.monotonic()
                 if answer[0] == b"done" or left <= 0 or self._stopping.wait(min(answer[1] / SECOND, _PROBE_NAP, left)):
                     return

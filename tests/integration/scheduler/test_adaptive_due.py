@@ -306,7 +306,7 @@ def test_on_denied_applies_to_jobs_that_are_too_slow(client: Redis) -> None:
     }
     told = [one for one in ends_of(host.ledger.run, line) if one.kind == "doze"]
     assert [(one.end, one.reason) for one in told] == [("dropped", "too_slow")]
-    assert "too slow" in told[0].why, "the host is given the reason in words"
+    assert "by the due tick" in told[0].why, "the host is given the reason in words"
 
 
 def test_a_kind_that_is_too_slow_is_tried_again_and_used_once_it_is_fast(client: Redis) -> None:

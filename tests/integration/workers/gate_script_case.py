@@ -33,6 +33,9 @@ ENTER = {
     "model": "m",
     "ahead": 0,
     "may_wait": 0,
+    "again": 0,
+    "slow": 0,
+    "server": "",
 }
 LEAVE = {
     "token": "t",
