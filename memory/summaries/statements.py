@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.entry import Entry, is_of_event
-from cogitate.memory.language.sentences import has_end, with_end
+from cogitate.memory.language.sentences import SPACED, UNSPACED, has_end, with_end
 from cogitate.memory.language.talk import Utterance
 
 _PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
 _TOPIC = re.compile(r" on (\S.*)$")
 _COUNTED = re.compile(r"(?:The|Our) [\w'’ -]{1,60} voted \d{1,6} to \d{1,6} (?:to|for|against) \w")
-_PART = re.compile(r"(?<=[.!?…] )(Earnings|Otherwise):(?= )")
+#: Before a label that routing adds: a mark that ends a sentence in any script, or a letter of Thai or Lao.
+_AFTER_END = rf"(?<=[{SPACED}{UNSPACED}\"'”’»)\]」』）“\u0e00-\u0eff] )"
+_PART = re.compile(rf"{_AFTER_END}(Earnings|Otherwise):(?= )")
 _JOINS = {"Earnings": " were", "Otherwise": ":"}
-_REASONING = re.compile(r"(?:^|(?<=[.!?…] ))Reasoning: ")
+_REASONING = re.compile(rf"(?:^|{_AFTER_END})Reasoning: ")
 
 
 def is_statement_of_event(entry: Entry) -> bool:

@@ -361,4 +361,8 @@ def read_line(stored: bytes, tick: int, digest: str, chain: str) -> ReadLine:
         raise JournalError(
             f"tick {tick}: digest {line.digest} of tick {core.tick} does not follow; expected {expected}"
         )
+    for part in ("ended", "late"):
+        jobs, notes = len(getattr(core, part)), len(getattr(line.notes, part))
+        if jobs != notes:
+            raise JournalError(f"tick {tick}: {part} has {jobs} jobs and {notes} notes; each job needs one note")
     return ReadLine(core, line.notes, line.digest, now)

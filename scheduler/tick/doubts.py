@@ -213,15 +213,20 @@ def tell_misspelt_variables(run: str) -> None:
 
 def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
     """Warn about a model or an endpoint that a host sets for a run that asks no model."""
-    names: list[str] = [name for name in ("base_url", "model", "embeddings") if name in given.model_fields_set]
+    names = unasked_settings(given)
     if names and settings.llm == "heuristic":
         log.warning(
             "model.unused",
             run=run,
             what=_listed(names),
             why='llm is "heuristic"',
-            then='set llm = "openai" and limit_tokens or limit_usd',
+            then='set llm = "openai" (COGITATE_LLM=openai) and limit_tokens or limit_usd',
         )
+
+
+def unasked_settings(given: Settings) -> list[str]:
+    """Return the given settings that have no effect on a run that asks no model."""
+    return [name for name in ("base_url", "model", "embeddings") if name in given.model_fields_set]
 
 
 def _listed(names: list[str]) -> str:

@@ -77,3 +77,8 @@ def test_no_document_names_tests_in_another_way() -> None:
         whole = {match.start() for match in NAME.finditer(text)}
         assert {match.start() for match in re.finditer(r"\btests/\w+/test_\w+\.py", text)} <= whole
     assert len(named(ROOT)) > 250
+
+
+def test_no_document_has_conflict_markers() -> None:
+    for page in pages(ROOT):
+        assert re.findall(r"^(?:<{7}|>{7}) .*$", page.read_text(), flags=re.MULTILINE) == [], page.name

@@ -120,7 +120,7 @@ def a_case() -> Case:
 
 def test_the_janitors_prompt_states_what_to_preserve_and_discard() -> None:
     prompt = KIND.prompt(a_case())
-    for word in ("names", "relationships", "inventory", "quests", "objectives", "dialogue word for word", "dice"):
+    for word in ("names", "relationships", "inventory", "quests", "objectives", "verbatim dialogue", "dice"):
         assert word in prompt.system
     assert "Elara left home." in prompt.user
     assert "Objectives: recover the Sunstone" in prompt.user

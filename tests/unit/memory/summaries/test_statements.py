@@ -31,6 +31,11 @@ def stated(style: Style = "narrative", **fields: str) -> Entry:
         ),
         ({"topic": "the money", "reasoning": "It is cracked."}, "It is cracked."),
         ({"text": "I am for it: it is fair."}, "I am for it: it is fair."),
+        ({"text": 'It is "fair"', "reasoning": "It is cracked."}, 'It is "fair" It is cracked.'),
+        ({"text": "先修桥。", "reasoning": "桥裂了。"}, "先修桥。 桥裂了。"),
+        ({"text": "पुल पहले।", "reasoning": "वह टूटा है।"}, "पुल पहले। वह टूटा है।"),
+        ({"text": "الجسر أولا؟", "reasoning": "إنه متصدع.", "certainty": "high"}, "الجسر أولا؟ إنه متصدع."),
+        ({"text": "ซ่อมสะพานก่อน", "reasoning": "มันร้าว"}, "ซ่อมสะพานก่อน มันร้าว"),
     ],
 )
 @pytest.mark.parametrize("style", ["narrative", "structured"])

@@ -13,7 +13,6 @@ from cogitate.memory.entry import Entry
 from cogitate.memory.unreadable import UnreadableEntry
 from cogitate.scheduler.config.facts import SCHEMA
 from cogitate.scheduler.journal.checkpoint import content_hash
-from cogitate.scheduler.journal.history import changes_of
 from cogitate.scheduler.journal.lines import (
     Core,
     Ended,
@@ -148,7 +147,8 @@ def line_of(**parts: list[list[object]]) -> bytes:
     }
     raw = msgspec.json.encode(body)
     digest = next_digest("", raw)
-    line = JournalLine(v=SCHEMA, core=msgspec.Raw(raw), notes=TickNotes(epoch=1), digest=digest)
+    notes = {part: (EndNote(key=KEY, source="llm"),) * len(ends) for part, ends in parts.items()}
+    line = JournalLine(v=SCHEMA, core=msgspec.Raw(raw), notes=TickNotes(epoch=1, **notes), digest=digest)  # type: ignore[arg-type]
     encoded = msgspec.json.encode(line)
     return pack_line(next_chain("", encoded), encoded)
 
@@ -197,14 +197,14 @@ def test_every_other_unreadable_value_is_refused() -> None:
 
 
 @pytest.mark.parametrize("part", ["ended", "late"])
-def test_a_line_with_other_numbers_of_ends_and_notes_is_refused(part: str) -> None:
+def test_a_line_without_a_note_for_each_end_is_refused(part: str) -> None:
     end, note = Ended(key=KEY, end="applied"), EndNote(key=KEY, source="llm")
     line, digest, _ = write_line(
         Core(tick=1, minute=1, **{part: (end, end)}), TickNotes(epoch=1, **{part: (note,)}), "", "", SCHEMA
     )  # type: ignore[arg-type]
     assert digest
-    with pytest.raises(ValueError, match="zip"):
-        list(changes_of(read_line(line, 1, "", "")))
+    with pytest.raises(JournalError, match=f"tick 1: {part} has 2 jobs and 1 notes"):
+        read_line(line, 1, "", "")
 
 
 # -- in outline --------------------------------------------------------------------------------------

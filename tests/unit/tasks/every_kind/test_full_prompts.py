@@ -138,7 +138,7 @@ def test_a_recount_sees_the_previous_one(template: str) -> None:
         "- [day 1, 3:00 PM] Klaus promised Maria his notes.",
     ]
     assert [line.rpartition(": ")[2] for line in within(user, "memories")] == ["Here are my notes.", "At last!"]
-    assert "do not tell it again" in system
+    assert "do not repeat them" in system
     assert given.keys() == VALUES[template]
     for key, value in given.items():
         said = list(leaves(value))

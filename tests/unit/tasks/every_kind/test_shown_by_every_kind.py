@@ -30,7 +30,7 @@ from cogitate.tasks.recount import Recount
 from cogitate.tasks.registry import kinds
 from cogitate.tasks.shown import effects_of
 from cogitate.tasks.summarise import Summarise
-from cogitate.workers.llm.requests.tokens import fit
+from cogitate.workers.jobs.fitting import fit
 from tests.unit.memory.scope_case import BOB, INN, Realm
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, due_turn, moment_of, stream_of
 
@@ -83,7 +83,7 @@ class Reader:
         prompt = fit(self.kind, case, cap, halved=fitting.halved[self.jobs % len(fitting.halved)])
         answer = IntegratedAnswer if self.kind is INTEGRATE else SummaryAnswer
         effects = effects_of(self.kind, case, answer(summary="They spoke."), prompt)
-        self.seen |= words_in(prompt.user.partition("What happened now:")[2] or prompt.user)
+        self.seen |= words_in(prompt.user.partition("New events:")[2] or prompt.user)
         complete = {number for number, entry in self.entries.items() if words_in(entry.text) <= self.seen}
         passed = set(self._passed(effects))
         assert passed == complete - self.passed, "what was shown to its end, no more and no less"
