@@ -62,7 +62,7 @@ def consumers(rabbitmq: RabbitMQ) -> int:
     return len([one for one in rabbitmq.ask("consumers") if one["queue"]["name"] == "cogitate.plan.now"])
 
 
-def test_a_run_without_faults(served: Served) -> None:
+def test_a_run_over_rabbitmq_reaches_the_undisturbed_digest(served: Served) -> None:
     served.ends_as_undisturbed(live(served.settings))
 
 

@@ -132,11 +132,12 @@ def test_without_a_query_each_live_entry_explains_its_score(lived: Path, owner: 
         assert e["why"]["score"] == pytest.approx(sum(parts.values()))
         assert (e["why"]["number"], parts["relevance"]) == (e["number"], 0)
     spec = {
-        e["number"]: e["why"]["score"] for e in remembered(lived, owner, "--profile", "spec")["entries"] if e["why"]
+        e["number"]: {part["name"]: part["value"] for part in e["why"]["parts"]}
+        for e in remembered(lived, owner, "--profile", "spec")["entries"]
+        if e["why"]
     }
     assert spec.keys() == {e["number"] for e in live}
-    latest, oldest = max(spec), min(spec)
-    assert spec[latest] > spec[oldest] or entries[-1]["importance"] < entries[0]["importance"]
+    assert spec[max(spec)]["recency"] > spec[min(spec)]["recency"]
 
 
 def test_the_printed_stream_shows_counts_and_parts_of_scores(lived: Path, owner: str) -> None:
