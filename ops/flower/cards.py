@@ -304,7 +304,7 @@ def reflections_card(run: RunOverview) -> Card:
     lines = []
     if slow:
         lines.append(f"throttled; {format_by(steering)}")
-        lines += [f"pressure: {why}"] if (why := format_pressure(steering)) else []
+        lines += [f"slowed by {why}"] if (why := format_pressure(steering)) else []
         every = "none are due" if steering.interval is None else format_every(steering)
         lines.append(f"{every}, usually every {span(steering.usual)}")
     if steering.waiting:

@@ -79,7 +79,7 @@ def test_an_unknown_failure_is_shown_unchanged() -> None:
 
 
 def test_an_endpoint_shows_the_words_of_failures_and_breaker() -> None:
-    assert format_breaker(FAILING) == "half-open for 12 s (server error 5xx)"
+    assert format_breaker(FAILING) == "half-open for 12 s (server error 5xx), one call tests it"
     console = Console(width=100, file=io.StringIO())
     console.print(endpoints_table([FAILING]))
     shown = console.file.getvalue()  # type: ignore[attr-defined]
