@@ -68,7 +68,7 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
         if name in vitals and vitals[name].breaker != "closed":
             yield warning(
                 f"endpoint {name} breaker",
-                f"{vitals[name].breaker}: {vitals[name].why}",
+                format_breaker(vitals[name]),
                 "jobs go to their heuristic until a call succeeds; see `cogitate status`",
             )
 

@@ -23,7 +23,7 @@ from cogitate.ops.formatting.vitals import (
     format_unanswered_worker,
 )
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
-from cogitate.scheduler.inspection.overview import FEW, RunOverview, Spenders
+from cogitate.scheduler.inspection.overview import FEW, OWN_PROGRAM, RunOverview, Spenders
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.scheduler.ledger.presence import HELD
@@ -43,7 +43,6 @@ WAITING = (
     "no answer in time",
     NO_ANSWER,
 )  # values of a model whose jobs end late rather than fail
-OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
 
 
 def cards_of(
@@ -305,7 +304,7 @@ def reflections_card(run: RunOverview) -> Card:
     lines = []
     if slow:
         lines.append(f"throttled; {format_by(steering)}")
-        lines += [f"pressure: {why}"] if (why := format_pressure(steering)) else []
+        lines += [f"slowed by {why}"] if (why := format_pressure(steering)) else []
         every = "none are due" if steering.interval is None else format_every(steering)
         lines.append(f"{every}, usually every {span(steering.usual)}")
     if steering.waiting:

@@ -59,6 +59,8 @@ def format_breaker(one: EndpointVitals) -> str:
         words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({format_class(one.why)})")
         if one.breaker == "open":
             words.append(f"next call in {one.next_probe or 0:.0f} s")
+        else:
+            words.append("one call tests it")
     if one.held:
         words.append(f"calls wait {math.ceil(one.held)} s more, as the endpoint asked")
     words += [f"{model} is set aside ({format_class(why)})" for model, why in one.set_aside.items()]
@@ -71,7 +73,11 @@ def format_counts(counts: dict[str, int]) -> str:
 
 
 _CAUSES = {"late": "late results", "failed": "failed jobs", "budget": "the budget's pace"}
-_BY = {"controller": "left to the controller", "pinned": "pinned by an operator", "settings": "the controller is off"}
+_BY = {
+    "controller": "adjusted automatically",
+    "pinned": "pinned by an operator",
+    "settings": "not adjusted automatically, by the settings",
+}
 
 
 def format_mode(steering: SteeringVitals) -> str:
@@ -83,10 +89,10 @@ def format_mode(steering: SteeringVitals) -> str:
 
 
 def format_cadence(steering: SteeringVitals) -> str:
-    """Format as in "reflections every 1,440 game minutes, at 0.5 of the usual cadence (pressure: …); …"."""
+    """Format as in "reflections every 1,440 game minutes, at 0.5 of the usual cadence (slowed by …); …"."""
     every = "no reflections" if steering.interval is None else f"reflections {format_every(steering)}"
     share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
-    why = f" (pressure: {pressing})" if (pressing := format_pressure(steering)) else ""
+    why = f" (slowed by {pressing})" if (pressing := format_pressure(steering)) else ""
     waiting = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
     postponed = f"; {steering.postponed:,} postponed so far" if steering.postponed else ""
     return f"{every}, {share}{why}; {format_by(steering)}{waiting}{postponed}"
@@ -103,7 +109,7 @@ def format_pressure(steering: SteeringVitals) -> str:
 
 
 def format_by(steering: SteeringVitals) -> str:
-    """Return who controls the cadence of reflections, such as "left to the controller"."""
+    """Return who controls the cadence of reflections, such as "adjusted automatically"."""
     return _BY[steering.by]
 
 

@@ -202,7 +202,8 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
     elif times:
         at = next((one for one in times if not _is_deadline(dated, one, known, pack)), times[0])
         time, is_due, is_bare = at.minute, _is_deadline(dated, at, known, pack), is_bare_hour(dated, at, pack)
-    is_late = is_of_evening(dated, pack) if len(set(days)) < 2 else None
+    timed = [c for c in CLAUSES.split(dated) if days_named(c, pack) or find_times(c, pack)]  # not "Good night, …"
+    is_late = is_of_evening(", ".join(timed), pack) if len(set(days)) < 2 else None
     if is_bare and is_late is not None and time is not None:
         time, is_bare = in_part(time, is_late), False
     today = day_of(minute)

@@ -254,6 +254,8 @@ def test_a_denied_job_can_be_retried_after_a_resume(
     assert (asked.returncode, [one["state"] for one in requests]) == (3, ["waits", "waits"])
     assert [f"{RUN}/{one['asked']['job']}" for one in requests] == denied
     assert "finished" in asked.stderr
+    assert f"cogitate run --run {RUN} --resume" in asked.stderr
+    assert "--days N" in asked.stderr
     assert facts_of("status", RUN)["steering"]["asked"] == 2
     served = next(one["id"] for one in plans if one["decision"] == "admitted")
     refused = cogitate("retry", served)

@@ -43,7 +43,7 @@ OWNERS = {
 
 
 class Careless(InlinePublisher):
-    """A publisher that, of four jobs, runs two, claims one and settles it too late, and loses one."""
+    """A publisher that fails Ben's reflections; of four other jobs it runs two, settles one too late, and loses one."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         super().__init__(client, settings)
@@ -51,9 +51,12 @@ class Careless(InlinePublisher):
         CLAIMED.clear()
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Run, claim or lose each job."""
+        """Run, fail, claim or lose each job."""
         for job in jobs:
             answer_late_plan(self._client, "agent:ada", job.key.tick)
+            if job.key[1:3] == ("reflect", "agent:ben"):
+                fail_every_attempt(self._client, job)
+                continue
             match (job.key.tick + len(job.key.owner)) % 4:
                 case 0:
                     pass
@@ -77,6 +80,13 @@ def answer_late_plan(client: Redis, owner: str, tick: int) -> None:
         effects = kind_of(claim.job.key.kind).heuristic(claim.case)
         result = Result(effects=effects, source="llm", usage=used, model=claim.job.model)
         Claims(client, worker="late").settle(claim, result, used)
+
+
+def fail_every_attempt(client: Redis, job: Job) -> None:
+    """Claim a job and settle it without a result until it is dead."""
+    claims = Claims(client, worker="failing")
+    while isinstance(claim := claims.claim(job.id), Claim):
+        claims.settle(claim, None, Cost(calls=1, tokens=100))
 
 
 def settings_for(data_dir: Path, base_url: str) -> Settings:
@@ -134,6 +144,8 @@ def live(loop: TickLoop, ticks: int) -> None:
             loop.leave("agent:dot")
         if tick.number in (ticks - 2, ticks - 1):  # one will be staged, one stays unclaimed
             loop.request("reflect", "agent:ada")
+        if tick.number == ticks - 2:  # it will be dead
+            loop.request("reflect", "agent:ben")
         loop.checkpoint(b'{"tick": %d}' % tick.number)
         if tick.number == ticks:
             loop.stop()
