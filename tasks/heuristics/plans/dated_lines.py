@@ -11,9 +11,10 @@ from typing import NamedTuple
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue, resolve_name
 from cogitate.memory.language.commitments import MAX_WHAT, Doer, Person
+from cogitate.memory.language.language import Language
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
-from cogitate.memory.language.port import Language, language_called
+from cogitate.memory.language.port import language_called
 from cogitate.memory.language.sentences import CLAUSES, QUESTIONS, split_sentences
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import is_unspaced, stem
