@@ -24,7 +24,7 @@ _TONIGHT = re.compile(r" (?:tonight|this evening)\b", re.IGNORECASE)
 _FOLLOWED = (  # what may follow an hour and cannot be counted: "at ten and", but not "at ten places"
     r"(?=[.,;!?\"”](?![ ]?\d)|$"
     r"|[ ](?:sharp|today|tonight|tomorrow|this|on|at|in|with|then|and|or|so|but|if|when|until|till|for|as"
-    r"|yourself|myself|instead|too|please)\b)"
+    r"|yourself|myself|instead|too|please|i|we|you|he|she|it|they)\b)"
 )
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:

@@ -20,6 +20,7 @@ _AFTER_END = rf"(?<=[{SPACED}{UNSPACED}\"'”’»)\]」』）“\u0e00-\u0eff] 
 _PART = re.compile(rf"{_AFTER_END}(Earnings|Otherwise):(?= )")
 _JOINS = {"Earnings": " were", "Otherwise": ":"}
 _REASONING = re.compile(rf"(?:^|{_AFTER_END})Reasoning: ")
+_CERTAINTY = re.compile(rf"{_AFTER_END}Certainty: .{{1,101}}?(?: (?=Earnings: |Otherwise: )|$)")
 
 
 def is_statement_of_event(entry: Entry) -> bool:
@@ -61,11 +62,14 @@ def told_apart(entry: Entry) -> str:
 
 
 def news_of(entry: Entry) -> str:
-    """Return what an event told, without the label that routing set before it: "The floor won." for "Ballot …: …"."""
+    """Return what an event told, without labels and certainty: "The floor won." for "Ballot …: …"."""
     if entry.type != "observation" or not is_of_event(entry):
         return entry.text
     _, colon, news = entry.text.partition(": ")
-    return news if colon and news[:1].isupper() and not entry.text.startswith("Event: ") else entry.text
+    begins = news[:1].isalpha() and not news[:1].islower()  # many scripts have no capitals
+    if not colon or not begins or entry.text.startswith("Event: "):
+        return entry.text
+    return _REASONING.sub("", _CERTAINTY.sub("", news)).rstrip()
 
 
 def _ended(sentence: str) -> str:

@@ -20,7 +20,7 @@ _FILLER = re.compile(
 )
 _SPACES = re.compile(r"(?<=\n)\s+|[^\S\n]+")
 _GAP = "\0"
-_GAP_BEFORE_MARK = re.compile(f" ?{_GAP}(?=[,.;:!?…])")
+_GAP_BEFORE_MARK = re.compile(f"(?<!{_GAP})(?<!{_GAP} ) ?{_GAP}(?: ?{_GAP})*+(?=[,.;:!?…])")
 
 
 def without_directions(text: str) -> str:

@@ -36,7 +36,7 @@ from cogitate.tasks.heuristics.plans.dated_lines import mentions_in
 from cogitate.tasks.heuristics.pressing import IMPORTANT, are_of_one_matter
 from cogitate.tasks.heuristics.reading import BY_TIME, TIMED, sentences_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, nearness, read, weights_of
+from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, nearness, parts_of, weights_of
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 _NOTHING = "…"  # in a language without a phrase for it
@@ -308,7 +308,7 @@ class _Fresh:
 
     def __init__(self, recalled: Recalled) -> None:
         earlier = (e.text for e in recalled.before if e.type == "reflection")
-        told = [read(with_full_names(text, recalled.short)).parts for text in earlier]
+        told = [parts_of(with_full_names(text, recalled.short)) for text in earlier]
         self._ever = {normal(part.text) for parts in told for part in parts}
         self._lately: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from cogitate.memory.language.port import language_of
 from cogitate.memory.language.sentences import QUESTIONS, split_sentences
-from cogitate.memory.language.text import normal, stems
+from cogitate.memory.language.text import stems
 from cogitate.memory.summaries.conversations import is_header
 from cogitate.tasks.heuristics.promises import MOST_QUOTED
 
@@ -35,13 +35,6 @@ class Part(NamedTuple):
     stands: bool  # it makes sense alone and is short enough to quote
 
 
-class Reading(NamedTuple):
-    """The parts of a text that a reflection uses."""
-
-    key: str  # that exact repeats share
-    parts: tuple[Part, ...]
-
-
 class Sentence(NamedTuple):
     """A part of an entry that may be told."""
 
@@ -57,15 +50,14 @@ def sentence_of(part: Part, number: int, importance: int) -> Sentence:
 
 
 @lru_cache(maxsize=65_536)  # some 100 MB; an owner's memories are read again by each reflection
-def read(text: str, whole: bool = False) -> Reading:
+def parts_of(text: str, whole: bool = False) -> tuple[Part, ...]:
     """Return the parts of a text: its sentences, or all of it if it is short and `whole` is set."""
     sentences = [text.strip()] if whole and len(text) <= SHORT else split_sentences(text)
-    parts = (
+    return tuple(
         Part(sentence, found, _stands(sentence, found))
         for sentence in sentences
         if (found := frozenset(stems(sentence))) and not is_header(sentence)
     )
-    return Reading(normal(text), tuple(parts))
 
 
 def _stands(sentence: str, found: Collection[str]) -> bool:
@@ -92,7 +84,7 @@ def weights_of(
         for word in part.stems:
             mass[word] += weight
     now = Counter(chain.from_iterable(sentence.part.stems for sentence in sentences))
-    before = Counter(chain.from_iterable(part.stems for text in earlier for part in read(text).parts))
+    before = Counter(chain.from_iterable(part.stems for text in earlier for part in parts_of(text)))
     return {word: log1p(weight / _ONE * sqrt(now[word] / (now[word] + before[word]))) for word, weight in mass.items()}
 
 

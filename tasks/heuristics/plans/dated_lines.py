@@ -11,9 +11,10 @@ from typing import NamedTuple
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue, resolve_name
 from cogitate.memory.language.commitments import MAX_WHAT, Doer, Person
+from cogitate.memory.language.language import Language
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
-from cogitate.memory.language.port import Language, language_called
+from cogitate.memory.language.port import language_called
 from cogitate.memory.language.sentences import CLAUSES, QUESTIONS, split_sentences
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import is_unspaced, stem
@@ -201,7 +202,8 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
     elif times:
         at = next((one for one in times if not _is_deadline(dated, one, known, pack)), times[0])
         time, is_due, is_bare = at.minute, _is_deadline(dated, at, known, pack), is_bare_hour(dated, at, pack)
-    is_late = is_of_evening(dated, pack) if len(set(days)) < 2 else None
+    timed = [c for c in CLAUSES.split(dated) if days_named(c, pack) or find_times(c, pack)]  # not "Good night, …"
+    is_late = is_of_evening(", ".join(timed), pack) if len(set(days)) < 2 else None
     if is_bare and is_late is not None and time is not None:
         time, is_bare = in_part(time, is_late), False
     today = day_of(minute)

@@ -227,7 +227,11 @@ def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceI
     """
     kept = [slot for slot in slots if slot.rank <= CLOSING or not any(_gives_way(slot, a, places) for a in booked)]
     if kept and booked and kept[-1].rank == CLOSING:
-        kept[-1] = _at(kept[-1], max(kept[-1].minute, *(a.minute + COLLIDES[1] for a in booked)))
+        last = kept[-1].minute
+        before = (
+            a.minute + COLLIDES[1] for a in booked if day_of(a.minute) == day_of(last)
+        )  # not in the night after it
+        kept[-1] = _at(kept[-1], max((last, *before)))
     return kept
 
 

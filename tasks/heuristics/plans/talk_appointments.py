@@ -55,12 +55,6 @@ class TalkAppointment:
             and any(one.time is not None and (one.day, one.time) == (self.day, self.of.time) for one in line.denials)
         )
 
-    def is_at(self, mention: Mention) -> bool:
-        """Return whether a sentence may name its hour."""
-        if self.of.time is None or mention.time is None:
-            return False
-        return (self.of.time - mention.time) % (DAY // 2 if mention.is_bare else DAY) == 0
-
     def add(self, line: Line, text: str) -> None:
         if self.parts and self.last.speaker == line.speaker:
             self.parts[-1] = line, joined((self.parts[-1][1], text))
@@ -120,7 +114,7 @@ class _TalkReader:
         if reply.calls_off and near and near[-1].last.speaker == line.speaker:
             self.items.remove(near[-1])
         for one in replied:
-            is_theirs = one.of.asks or "we" in one.of.persons or (reply.offers and one.of.time is not None)
+            is_theirs = "we" in one.of.persons or (reply.offers and one.of.time is not None)
             if reply.joins or (reply.accepts and is_theirs):
                 one.doers.add(line.speaker)
         for denied in line.denials:
@@ -161,9 +155,6 @@ class _TalkReader:
 
     def _refuse(self, line: Line, replied: Sequence[TalkAppointment]) -> list[TalkAppointment]:
         """Return the items that a line refuses: cancel them between two people, else drop the speaker from them."""
-        asked = self._reply(self._before) if self._before else None
-        if self._before and asked and asked.question and not asked.asks_little:
-            replied = [one for one in replied if one.last.number >= self._before.number]  # not what came before it
         concern = [one for one in replied if line.speaker in one.doers or one.of.asks]
         refused = [one for one in concern if one.last.number == concern[-1].last.number]
         for one in refused:
@@ -179,7 +170,7 @@ class _TalkReader:
         is_known = self._late is not None and self._day_said >= self._since
         if is_known and mention.day is None and mention.is_bare and mention.time is not None:
             mention = mention._replace(time=in_part(mention.time, self._late is True), is_bare=False)
-        same = (one for one in reversed(self.items) if one.is_at(mention) and self._is_near(one))
+        same = (one for one in reversed(self.items) if one.of.time == mention.time is not None and self._is_near(one))
         last = next(same, self.items[-1] if self.items else None)
         if last is not None and self._adds(last, line, mention):
             if mention.asks and not mention.is_short and mention.day not in (None, last.day):
@@ -220,8 +211,7 @@ class _TalkReader:
             return not mention.asks and (is_answer or not mention.persons)
         is_about = bool(mention.words & last.words)
         if last.of.time in (None, mention.time):
-            is_theirs = line.speaker in last.doers or len(line.people) == 2
-            is_for_them = line is last.last or (is_theirs and line.called <= last.doers) or last.of.time is not None
+            is_for_them = line is last.last or line.called <= last.doers or last.of.time is not None
             return (is_near or is_about) and is_for_them
         is_apart = line.speaker not in last.doers or mention.is_due is not last.of.is_due
         if mention.persons == {"I"} and not mention.asks and is_apart:

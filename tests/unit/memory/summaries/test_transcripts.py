@@ -14,6 +14,7 @@ def test_directions_and_fillers_are_left_out(subtests: pytest.Subtests) -> None:
         ("*waves* [click, TV static] Welcome (laughter) to the mill.", "Welcome to the mill."),
         ("(Aparte.) ¡Señor! (Vase.) No lo sé.", "¡Señor! No lo sé."),
         ("He rests (a little). (Exit Élodie.) So do I.", "He rests. So do I."),
+        ("We sort {gap} [click], then {gap}(laughter) go.", "We sort, then go."),
         ("Ask Bo (the smith), I <b>never</b> said <i>no</i>.", "Ask Bo, I never said no."),
         ("(Grog voice) I would like to rage.", "I would like to rage."),
         ("Uh - huh .", ""),
