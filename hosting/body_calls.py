@@ -49,6 +49,9 @@ class BodyCalls:
     def observe(self, owner: str, entry: Entry | Observation | Mapping[str, Any]) -> None:
         """Append an observation to an owner's stream with this tick.
 
+        Only this owner remembers it. What a group or location remembers reaches no agent, so the first such call for
+        each logs `observation.for_one_owner`: observe it for each agent, or `broadcast` an event that names them.
+
         Its game time must be from thirty days before the tick's to one day after it.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal, NamedTuple, Self, get_args
@@ -17,7 +17,7 @@ from cogitate.scheduler.budget.rules import rules_of, view_of
 from cogitate.scheduler.budget.settings_checks import check_prices
 from cogitate.scheduler.config.facts import Facts, keep_settings, kept_settings, with_conditions
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
-from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
+from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints, usual_seconds
 from cogitate.scheduler.journal.changes import Change, Conditions, Fork
 from cogitate.scheduler.journal.exported import ExportedJournal, journal_folder, remove_exported
 from cogitate.scheduler.journal.fork_source import ForkSource, source_of
@@ -217,7 +217,18 @@ def resumed_settings(ledger: HostLedger, given: Settings) -> tuple[Settings, lis
 
 def prior_now(client: Redis, settings: Settings) -> LatencyPrior:
     """Return the latencies that a run assumes until its first answers, from its settings and endpoints."""
-    return prior_of(settings, usual_seconds(client))
+    from cogitate.workers.llm.requests.address import called_servers
+
+    return prior_of(settings, usual_seconds(client, called_servers(settings)))
+
+
+def doubtful_endpoints(client: Redis, settings: Settings, among: Collection[str]) -> list[str]:
+    """Return those of these endpoints whose breaker is open at the address that the workers call."""
+    if not among:
+        return []
+    from cogitate.workers.llm.requests.address import called_servers
+
+    return unreachable_endpoints(client, among, called_servers(settings))
 
 
 def description_of(client: Redis, run: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from cogitate.scheduler.latency.due_ticks import ASSUMED, EARLY, prior_of
 from cogitate.scheduler.latency.latencies import Latencies
 from cogitate.tasks.kind import OnDenied
 from cogitate.tasks.registry import kinds
+from cogitate.workers.llm.requests.address import called_servers
 
 Verdict = Literal["fits", "too slow", "late", "not known"]
 UNFIT: tuple[Verdict, ...] = ("too slow", "late")
@@ -126,7 +127,7 @@ def tell_unfit_kinds(run: str, tick: int, settings: Settings, known: Latencies, 
     """Log a warning for each kind whose results are late in a paced run."""
     if not is_paced(settings):
         return
-    for fit in _fit_of_run(settings, known, agents, usual_seconds(client)):
+    for fit in _fit_of_run(settings, known, agents, usual_seconds(client, called_servers(settings))):
         if fit.verdict in UNFIT:
             log.warning("pace.unfit", run=run, tick=tick, said=fit.line(), then=ADVICE)
 
@@ -135,7 +136,7 @@ def examine_pace(settings: Settings, client: Redis, agents: int) -> Iterator[Fin
     """Check whether the results of each kind are ready when due in a paced run with these settings."""
     if not is_paced(settings) or settings.tick_rate is None:
         return
-    known = known_before(settings, usual_seconds(client), settings.tick_rate)
+    known = known_before(settings, usual_seconds(client, called_servers(settings)), settings.tick_rate)
     fits = pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
     lines = "; ".join(fit.line() for fit in fits)
     yield warning("pace", lines, ADVICE) if any(fit.verdict in UNFIT for fit in fits) else ok("pace", lines)

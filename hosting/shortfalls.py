@@ -16,8 +16,9 @@ from cogitate.memory.clock import Clock, day_and_time
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.engine.run_data import FinishedTick
 from cogitate.scheduler.inspection.summary import ShortfallLine, lines_of_shortfalls
-from cogitate.scheduler.journal.ends import OF_KINDS, Shortfalls, breaker_cause, note_shortfall
+from cogitate.scheduler.journal.ends import OF_KINDS, UNCLAIMED, Shortfalls, breaker_cause, note_shortfall
 from cogitate.scheduler.ledger.claims import split_failure
+from cogitate.tasks.job import JobKey
 from cogitate.workers.gate.endpoint_reports import WHAT_TO_CHECK
 from cogitate.workers.llm.replies.failures import STATUS
 from cogitate.workers.llm.requests.address import servers_of
@@ -31,6 +32,7 @@ _ON_WORKERS = {
     "connection": "COGITATE_BASE_URL on the workers, or their COGITATE_ENDPOINTS, and whether the server runs",
     "unknown_endpoint": "whether the workers have the host's COGITATE_LLM, COGITATE_BASE_URL, COGITATE_MODEL (or "
     "COGITATE_ENDPOINTS) and key; restart them after a change",
+    UNCLAIMED: "whether workers run (cogitate worker starts one), and whether they have a free slot",
 }
 _CHECKS = WHAT_TO_CHECK | _ON_WORKERS
 
@@ -61,16 +63,21 @@ class EndpointWatch:
         self._servers = servers
         self._warned = warned
         self._shortfalls: Shortfalls = {}
+        self._models: dict[JobKey, str] = {}  # of the open jobs that this host has admitted
         self._since = 0  # the first examined tick
         self._tick = 0  # the last examined tick
 
     def committed(self, tick: int, outcome: FinishedTick, _seconds: float) -> None:
         """Examine the jobs that ended at a tick."""
         self._since, self._tick = self._since or tick, tick
+        for decided in outcome.core.decided:
+            if decided.model:
+                self._models[decided.key] = decided.model
         ends = {ended.key: ended for ended in outcome.core.ended}
         for note in outcome.notes.ended:
             if note.key in ends:
-                note_shortfall(self._shortfalls, ends[note.key], note, note.model, tick, outcome.core.minute)
+                model = self._models.pop(note.key, note.model)
+                note_shortfall(self._shortfalls, ends[note.key], note, model, tick, outcome.core.minute)
             opened_by = breaker_cause(note)
             why = opened_by or note.failure
             if why == "real_day_spent":
@@ -142,6 +149,7 @@ _ENDPOINT = {
 }
 #: Reasons why workers called no endpoint.
 _NOT_CALLED = {
+    UNCLAIMED: "No worker took jobs before they were due",
     "real_day_spent": "The limit of the real day was spent (real_day_tokens, real_day_usd; a day begins at 00:00 UTC)",
     "experiment_spent": "The limit of the experiment was spent",
     "real_day_away": "Redis could not check the limit of the real day",

@@ -18,6 +18,7 @@ from cogitate.hosting.opening import (
     check_model,
     check_opening,
     description_of,
+    doubtful_endpoints,
     exported_journal,
     later_terms,
     open_commits,
@@ -28,6 +29,7 @@ from cogitate.hosting.opening import (
     terms_of,
 )
 from cogitate.hosting.tick_handover import AsyncTicks, TickBlock, in_thread, one_by_one
+from cogitate.hosting.worker_watch import worker_watch
 from cogitate.memory.errors import InputError, UsageError, quoted
 from cogitate.memory.profile import Location, Profile
 from cogitate.memory.routing.routing import EventRule, Strategy
@@ -43,7 +45,6 @@ from cogitate.scheduler.config.facts import facts_of
 from cogitate.scheduler.config.kind_modules import hand_on_kinds, load_kinds
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.config.tiers import TierRule
-from cogitate.scheduler.inspection.endpoint_vitals import unreachable_endpoints
 from cogitate.scheduler.journal.changes import Fork
 from cogitate.scheduler.ledger.connect import retrying
 from cogitate.scheduler.ledger.outage import outage_of
@@ -191,9 +192,12 @@ class TickLoop(BodyCalls):
                 client, given.run, settings, exist=exist, take_over=take_over, describe=given.describe, fork=fork
             )
             opening = self._resources.enter_context(RunOpening(ledger))
+            watching: list[Watcher] = [*watchers]
             if not inline:
                 ledger.outage = outage = outage_of(settings, run, client.ping, server_given_up)
-                ledger.workers_alive = WorkerCount(client, lambda: outage.lost).alive
+                workers = WorkerCount(client, lambda: outage.lost)
+                ledger.workers_alive = workers.alive
+                watching.append(worker_watch(run, workers, pool).committed)
                 presence = Presence(ledger, settings.tuning.lease, settings.tuning.worker_share)
                 presence.start()
                 self._resources.callback(presence.stop)
@@ -205,13 +209,12 @@ class TickLoop(BodyCalls):
                 for each in present_and_later:
                     check_model(each)
             endpoints = {model.endpoint for each in present_and_later for model in each.asked_models()}
-            unreachable = unreachable_endpoints(client, endpoints)
+            unreachable = doubtful_endpoints(client, settings, endpoints)
             readiness = None
             if unreachable or not inline:
                 from cogitate.workers.processes.readiness import Readiness
 
                 readiness = Readiness(ledger, publish, kinds=kind_names(), endpoints=unreachable, pool=pool)
-            watching: list[Watcher] = [*watchers]
             if settings.metrics_port is not None:
                 from cogitate.hosting.metrics import serve_metrics
 

@@ -14,7 +14,7 @@ from cogitate.memory.effects import Append, Effect
 from cogitate.memory.entry import MAX_TEXT, Entry, EntryType, PlanItem, resolve_name
 from cogitate.memory.language.languages import ENGLISH
 from cogitate.memory.language.packs import pack_of
-from cogitate.memory.language.sentences import with_end
+from cogitate.memory.language.sentences import has_end, with_end
 from cogitate.memory.language.times import parse_clock
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.stream import Stream
@@ -264,10 +264,11 @@ class Plan(Kind):
 def _listed(items: Iterable[PlanItem], start: int, language: str) -> str:
     """Return the text of a plan: its day, and each item with its time if it has one."""
     if language == ENGLISH:
-        return with_end(f"Plan for {date(start)}: {'; '.join(_timed(item, clock_time) for item in items)}")
+        listed = f"Plan for {date(start)}: {'; '.join(_timed(item, clock_time) for item in items)}"
+        return listed if has_end(listed) else with_end(listed)  # a quoted question keeps its mark
     phrases = pack_of(language)
     listed = phrases.listed(_timed(item, lambda minute: f"{minute % DAY // 60:02}:{minute % 60:02}") for item in items)
-    return phrases.labelled(phrases.day(start), with_end(listed))
+    return phrases.labelled(phrases.day(start), listed if has_end(listed) else with_end(listed))
 
 
 def _timed(item: PlanItem, format_time: Callable[[int], str]) -> str:

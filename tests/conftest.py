@@ -1,7 +1,7 @@
-"""What all tests share: waiting, recorded runs, skips that are failures where all must be there, named tests.
+"""Fixtures and hooks for all tests: waiting, recorded runs, tests that must not skip, tests that documents name.
 
-Only a test that is marked `system` or `recordings` sees programs of the system and recorded runs. To all others a
-machine that has them looks like one that has not, so that a run on either shows what a run on both would.
+Only a test marked `system` or `recordings` sees system programs and recorded runs. All other tests run as on a machine
+without them, so their results are the same on every machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.patience import wait_until
 from tests.system_programs import path_without_system_programs
 
 Eventually = Callable[..., None]
-# No test asserts a time. In CI examples are the same in every run; elsewhere they differ, to find more.
+# No test asserts a duration. CI repeats the same examples in every run; elsewhere they vary, to find more bugs.
 hypothesis.settings.register_profile("cogitate", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("cogitate")
 
@@ -38,8 +38,8 @@ BARE_PATH = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Whole sessions fail where a test that a document names was not seen to pass."""
-    # In a shell's background SIGINT is ignored, and every process that a test starts would inherit that.
+    """Register the check of named tests, the cleanups and the PATH without system programs."""
+    # A background job of a shell ignores SIGINT, and every process that a test starts would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(NamedTests(config))
@@ -56,13 +56,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Let processes that run tests share the links to programs: these are thousands."""
+    """Let all xdist workers share the links to programs: there are thousands."""
     node.workerinput[BARE] = node.config.stash[BARE_PATH]
 
 
 @contextlib.contextmanager
 def bare_machine(config: pytest.Config) -> Generator[None]:
-    """Hide recorded runs and programs of the system."""
+    """Hide recorded runs and system programs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(RECORDINGS, raising=False)
         patch.setenv("PATH", config.stash[BARE_PATH])
@@ -71,10 +71,10 @@ def bare_machine(config: pytest.Config) -> Generator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Hide them from modules that are imported, and so from conditions of skips.
+    """Hide recorded runs and system programs while modules are imported, since skip conditions run then.
 
-    What is collected lives as long as the session, so the garbage collector walks it neither here nor later. It walks
-    what tests leave behind less often than usual: a tenth of their CPU.
+    Collected items live as long as the session, so they are kept out of garbage collection. A higher threshold makes
+    later collections rarer, which saves a tenth of the tests' CPU.
     """
     gc.disable()
     try:
@@ -87,7 +87,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import a file of tests that names none of the marks which `-m` selects."""
+    """Skip test files that name none of the marks selected by `-m`, without importing them."""
     words = set(re.findall(r"\w+", config.option.markexpr)) - {"and", "or"}
     if not words or "not" in words or not collection_path.name.startswith("test_"):
         return None
@@ -96,10 +96,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses recorded runs.
+    """Mark the tests that use recorded runs.
 
     Raises:
-        pytest.UsageError: when the file of a marked test does not name the mark, so that `-m` would not find it.
+        pytest.UsageError: the file of a marked test does not name the mark, so `-m` would not find it.
     """
     for item in items:
         if "recordings" in getattr(item, "fixturenames", ()):
@@ -112,7 +112,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Show them to a test that is marked."""
+    """Hide recorded runs and system programs unless the test is marked."""
     marked = any(item.get_closest_marker(name) for name in ("system", "recordings"))
     with contextlib.nullcontext() if marked else bare_machine(item.config):
         return (yield)
@@ -120,19 +120,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.fixture(scope="session")
 def recordings() -> Path:
-    """Return the folder of recorded runs, and mark each test that uses it as `recordings`."""
+    """Return the folder of recorded runs. A test that uses this fixture is marked `recordings`."""
     folder = os.environ.get(RECORDINGS)
     if not folder:
-        # They are not part of the project. Where their folder is named, as in CI, one that is missing is a failure.
+        # Recordings are not part of the project. If their folder is named, as in CI, a missing one is a failure.
         pytest.skip(f"{RECORDINGS} names no folder of recorded runs")
     if not Path(folder).is_dir():
-        pytest.fail(f"{RECORDINGS}={folder} is no folder")
+        pytest.fail(f"{RECORDINGS}={folder} is not a folder")
     return Path(folder)
 
 
 @pytest.fixture(autouse=True)
 def own_logging() -> Generator[None]:
-    """Reset logging before each test to its unconfigured state."""
+    """Reset logging to its unconfigured state before and after each test."""
     structlog.reset_defaults()
     yield
     structlog.reset_defaults()
@@ -140,8 +140,8 @@ def own_logging() -> Generator[None]:
 
 @contextlib.contextmanager
 def kinds_restored() -> Generator[None]:
-    """Forget the kinds that a block registers: every run after it in this process would think with them too."""
-    from cogitate.tasks import registry  # here, since collecting imports nothing of the product
+    """Unregister the kinds that a block registers; otherwise later runs in this process would use them too."""
+    from cogitate.tasks import registry  # imported here because collection must not import the product
 
     before = dict(registry._kinds)
     yield
@@ -151,24 +151,24 @@ def kinds_restored() -> Generator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def kinds_of_module() -> Generator[None]:
-    """Forget the kinds that fixtures of a module register."""
+    """Unregister the kinds that a module's fixtures register."""
     with kinds_restored():
         yield
 
 
 @pytest.fixture(autouse=True)
 def kinds_of_test() -> Generator[None]:
-    """Forget the kinds that a test registers."""
+    """Unregister the kinds that a test registers."""
     with kinds_restored():
         yield
 
 
 @pytest.fixture(scope="session")
 def eventually() -> Eventually:
-    """Wait for a condition: `eventually(lambda: …, "what is waited for")`.
+    """Return the function that waits for a condition: `eventually(lambda: …, "the worker to be ready")`.
 
-    The timeout, in seconds, ends a wait for what never happens. It tells nothing of speed: on a machine that others
-    keep busy a process takes many times as long to start.
+    Its timeout in seconds only ends a wait that would last for ever. It asserts no speed: on a busy machine a process
+    takes many times as long to start.
     """
     return wait_until
 
@@ -177,7 +177,7 @@ def eventually() -> Eventually:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """With COGITATE_REQUIRE_SYSTEM set, what a marked test needs must be there: a skip becomes a failure."""
+    """Turn the skip of a marked test into a failure if COGITATE_REQUIRE_SYSTEM is set."""
     report = yield
     if report.skipped and must_run(item) and not hasattr(report, "wasxfail"):
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
@@ -187,7 +187,7 @@ def pytest_runtest_makereport(
 
 
 def must_run(item: pytest.Item) -> bool:
-    """Return whether a test must not skip here; recorded runs count only if the environment names some."""
+    """Return whether a test must not skip; one that needs recordings may, unless the environment names their folder."""
     if not os.environ.get(REQUIRE):
         return False
     needs_recordings = item.get_closest_marker("recordings") is not None

@@ -1,7 +1,7 @@
-"""The network of one machine, on a separate loopback address, which a test can cut and restore.
+"""The network of one machine, on its own loopback address, which a test can cut and restore.
 
-While it is cut, nothing arrives and nothing is refused: connections stay open and silent, as where a cable is pulled.
-What was on its way arrives once it is mended, as TCP sends it again.
+While it is cut, nothing arrives and nothing is refused: connections stay open and silent, as if a cable were pulled.
+Data in transit arrives after the network is restored, as TCP would retransmit it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.patience import LONGEST
 
 
 class Network:
-    """The ways of a machine to servers of 127.0.0.1; `with Network("127.0.0.2") as network:`."""
+    """A machine's connections to servers on 127.0.0.1; `with Network("127.0.0.2") as network:`."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -26,7 +26,7 @@ class Network:
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"network-{address}", daemon=True)
 
     def way_to(self, port: int) -> str:
-        """Return "address:port" by which the machine reaches a port of 127.0.0.1."""
+        """Return the "address:port" at which the machine reaches a port of 127.0.0.1."""
         listening = asyncio.run_coroutine_threadsafe(self._listen(port), self._loop).result(LONGEST)
         return f"{self.address}:{listening}"
 
@@ -59,8 +59,8 @@ class Network:
 
         server = await asyncio.start_server(serve, self.address, 0)
         self._servers.append(server)
-        found: int = server.sockets[0].getsockname()[1]
-        return found
+        listening: int = server.sockets[0].getsockname()[1]
+        return listening
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -69,7 +69,7 @@ class Network:
                 writer.write(data)
                 await writer.drain()
             await self._whole.wait()
-        writer.close()  # so that the other direction ends too
+        writer.close()  # ends the other direction too
 
     async def _stop(self) -> None:
         for server in self._servers:

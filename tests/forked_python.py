@@ -1,10 +1,10 @@
-"""Python processes of the product that tests start are forked from one that has imported it (`tests.zygote`).
+"""Fork the product's Python processes that tests start from one that has already imported it (`tests.zygote`).
 
-An import of the product takes a second of CPU, and the tests start hundreds of commands, hosts and workers. Forked are
-those whose command is `python -m` and a module of the product, or `python` and a script, and both commands of the
-shells that run what pages show (`tests.shell_commands`); `celery -A`, `python -c`, the wheel and interpreters with
-their own `PYTHON…` variables start as a user starts them.
-Systems other than Linux lack what makes a grandchild a child, so that all start like that.
+Importing the product takes a second of CPU, and the tests start hundreds of commands, hosts and workers. A process is
+forked if its command is `python -m` with a module of the product or `python` with a script, or if a documentation
+page's shell starts it (`tests.shell_commands`). `celery -A`, `python -c`, the wheel and interpreters with `PYTHON…`
+variables of their own start normally. On systems other than Linux everything does: only Linux can make a grandchild
+a child.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ WORKER = "cogitate.workers.processes.celery_worker"
 COMMANDS = "tests.shell_commands"  # forks what shells start
 MODULES = ("cogitate.ops", "cogitate.ops.experiment.fork_server", WORKER, COMMANDS)
 GREEN = ("gevent", "eventlet")  # pools that change modules before anything else is imported
-START_SETTINGS = ("PYTHON", "LANG", "LC_", "LANGUAGE")  # variables that an interpreter reads when it starts
-SET_CHILD_SUBREAPER = 36  # of prctl: orphans among the descendants become children of this process
+START_SETTINGS = ("PYTHON", "LANG", "LC_", "LANGUAGE")  # prefixes of variables that an interpreter reads at its start
+SET_CHILD_SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: orphaned descendants become children of this process
 
 _start: Callable[..., None] = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 _signature = inspect.signature(_start)
@@ -39,7 +39,7 @@ _signature = inspect.signature(_start)
 
 @dataclass(frozen=True)
 class Order:
-    """A process to fork: a module or a script, and what `subprocess.Popen` was asked for."""
+    """A process to fork: a module or a script, and the arguments of `subprocess.Popen`."""
 
     command: list[str]
     warnings: list[str]  # of -W
@@ -55,7 +55,7 @@ class Order:
 
 
 class Zygote:
-    """The zygote of this process, at the other end of a channel. Thread-safe."""
+    """A client of this process's zygote, which listens at the other end of a channel. Thread-safe."""
 
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
@@ -64,11 +64,11 @@ class Zygote:
 
     @property
     def ours(self) -> bool:
-        """Return whether this process was not forked from the zygote's own since."""
+        """Return whether this process started the zygote, rather than being forked from the process that did."""
         return self._owner == os.getpid()
 
     def fork(self, order: Order, handed: list[int]) -> int:
-        """Return the id of a new child of this process that becomes what was ordered."""
+        """Fork a new child of this process that executes the order, and return its process id."""
         body = json.dumps(asdict(order)).encode()
         with self._lock, _adopting_orphans():
             length = array.array("Q", [len(body)]).tobytes()
@@ -78,10 +78,10 @@ class Zygote:
 
 
 def read_exactly(channel: socket.socket, count: int) -> bytes:
-    """Read so many bytes.
+    """Read exactly `count` bytes.
 
     Raises:
-        EOFError: when the other process has ended.
+        EOFError: the other process has ended.
     """
     read = b""
     while len(read) < count:
@@ -92,7 +92,7 @@ def read_exactly(channel: socket.socket, count: int) -> bytes:
 
 
 def moved_up(descriptor: int, least: int) -> int:
-    """Return a descriptor of the same file with at least this number, in place of the given one."""
+    """Replace a descriptor by one of the same file whose number is at least `least`, and return that."""
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, least)
     os.close(descriptor)
     return moved
@@ -108,7 +108,7 @@ def _adopting_orphans() -> Any:
 
 
 def order_of(asked: dict[str, Any]) -> Order | None:
-    """Return the order for the arguments of a start, or None where an interpreter must start."""
+    """Return the order for the arguments of `Popen`, or None if a new interpreter must start."""
     command = asked["args"]
     if (
         isinstance(command, str | bytes | os.PathLike)
@@ -129,7 +129,7 @@ def order_of(asked: dict[str, Any]) -> Order | None:
     rest = rest[module:]
     if not rest or not (rest[0] in MODULES if module else rest[0].endswith(".py")):
         return None
-    folder = str(Path(os.fsdecode(asked["cwd"] or "")).absolute())  # the zygote is elsewhere
+    folder = str(Path(os.fsdecode(asked["cwd"] or "")).absolute())  # the zygote has another working directory
     environment = dict(os.environ if asked["env"] is None else asked["env"])
     needed = Path(folder) if module else Path(folder, rest[0])
     if not needed.exists() or not _same_start(environment):
@@ -150,7 +150,7 @@ def order_of(asked: dict[str, Any]) -> Order | None:
 
 
 def _same_start(environment: dict[str, str]) -> bool:
-    """Return whether an interpreter would start as the zygote did, and import from where it did."""
+    """Return whether an interpreter would start with the zygote's settings and import path."""
     ours, theirs = (
         {name: value for name, value in given.items() if name.startswith(START_SETTINGS)}
         for given in (_environment, environment)
@@ -159,7 +159,7 @@ def _same_start(environment: dict[str, str]) -> bool:
 
 
 def install(zygote: Zygote | None = None) -> None:
-    """Fork from now on what this process starts; without a zygote, start one when it is first needed."""
+    """Fork the processes that this process starts from now on. Without a zygote, start one on first use."""
     if not sys.platform.startswith("linux"):
         return
     held = [zygote] if zygote else []
@@ -201,13 +201,13 @@ def _started() -> Zygote:
 
 
 def keep(channel: socket.socket, process: subprocess.Popen[bytes]) -> None:
-    """Close this channel at the end, and wait for the process at its other end."""
+    """Have `stop` close this channel and wait for the process at its other end."""
     _channels.append(channel)
     _processes.append(process)
 
 
 def stop() -> None:
-    """End this process's zygote and what else was kept, the latest first."""
+    """End this process's zygote and every other kept process, the latest first."""
     subprocess.Popen._execute_child = _start  # type: ignore[attr-defined]
     while _channels:
         _channels.pop().close()

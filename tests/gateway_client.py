@@ -1,4 +1,4 @@
-"""A client of the gateway, as plain as HTTP is, and a gateway in this process to speak to."""
+"""A plain HTTP client of the gateway, and a gateway that serves in this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.patience import LONGEST
 
 
 class Answer(NamedTuple):
-    """A response: its status, its headers by lower-case name, and the value of its JSON."""
+    """A response: its status, its headers by lower-case name, and its decoded JSON."""
 
     status: int
     headers: dict[str, str]
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """A client with a connection for each request."""
+    """A client that opens a connection for each request."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url
@@ -55,7 +55,7 @@ class Client:
         return self.send("POST", path, json.dumps(message).encode(), Content_Type="application/json")
 
     def get(self, path: str) -> Answer:
-        """Ask for something."""
+        """Get a resource."""
         return self.send("GET", path)
 
     def tick(self, run: str, number: int, turn: object = None) -> Answer:
@@ -63,16 +63,16 @@ class Client:
         return self.post(f"/runs/{run}/ticks/{number}", turn or {})
 
     def finished_tick(self, run: str, number: int, turn: object = None) -> Answer:
-        """Post the turn of a tick until the gateway answers it, as a client does that honours `not_yet`."""
-        while (found := self.tick(run, number, turn)).status == 503:
+        """Post the turn of a tick until the gateway answers it, as a client that honours `not_yet` does."""
+        while (answer := self.tick(run, number, turn)).status == 503:
             pass
-        return found
+        return answer
 
     def answer(self, path: str, message: object) -> Any:
-        """Post a message that is taken, and return what its answer holds."""
-        found = self.post(path, message)
-        assert found.status == 200, found
-        return found.body
+        """Post a message, check that the gateway accepts it, and return the body of the answer."""
+        answer = self.post(path, message)
+        assert answer.status == 200, answer
+        return answer.body
 
 
 class Served(NamedTuple):
@@ -91,7 +91,7 @@ def serving(
     settings: Settings | None = None,
     connection: type[BoundedConnection] = BoundedConnection,
 ) -> Iterator[Served]:
-    """Serve hosts on a Redis in memory, where jobs run at once."""
+    """Serve hosts on a Redis in memory; jobs run inline."""
     with HostTable(settings or Settings(), redis or FakeRedis()) as table:
         app = make_app(table, Tokens(tokens or {}), patience=patience)
         config = config_of(app, connection)
@@ -100,11 +100,11 @@ def serving(
         started = threading.Event()
         startup = server.startup
 
-        async def told(sockets: Any = None) -> None:
+        async def announced_startup(sockets: Any = None) -> None:
             await startup(sockets)
             started.set()
 
-        server.startup = told  # type: ignore[method-assign]
+        server.startup = announced_startup  # type: ignore[method-assign]
         thread = threading.Thread(target=server.run, name="gateway")
         thread.start()
         try:

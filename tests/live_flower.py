@@ -1,4 +1,4 @@
-"""A live Flower, and a live run for it to show: processes that a test starts and stops by their own ids."""
+"""A live Flower and the live run that it shows: processes that a test starts and stops by process id."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def until(condition: Callable[[], object], what: str, timeout: float = LONGEST) 
 
 @contextmanager
 def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """`cogitate …` for a block; it is interrupted as by Ctrl-C, and killed if that is not enough."""
+    """Run `cogitate …` for a block; at its end, interrupt it as Ctrl-C does, and kill it if it does not stop."""
     command = [sys.executable, "-m", "cogitate.ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -50,7 +50,7 @@ def started(*arguments: object, data_dir: Path, log: Path, **environment: str) -
 
 @contextmanager
 def flower(data_dir: Path, *options: str, **environment: str) -> Iterator[str]:
-    """`cogitate flower` on a free port of this machine; its address."""
+    """Run `cogitate flower` on a free local port for a block, and yield its address."""
     port = free_ports()
     log = data_dir.parent / f"flower-{port}.log"
     address = f"http://127.0.0.1:{port}"
@@ -61,12 +61,12 @@ def flower(data_dir: Path, *options: str, **environment: str) -> Iterator[str]:
 
 
 def get(address: str, login: str = "") -> tuple[int, str]:
-    """Status and text of a page; `login` is "user:password"."""
+    """Return the status and text of a page; `login` is "user:password"."""
     return _answer(urllib.request.Request(address), login)
 
 
 def post(address: str, body: object, login: str = "", **headers: str) -> tuple[int, str]:
-    """Status and text of what answers a body of JSON; a header's name has "_" for "-"."""
+    """Post a JSON body, and return the response's status and text; in header names "_" stands for "-"."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return _answer(urllib.request.Request(address, json.dumps(body).encode(), named, method="POST"), login)
 

@@ -1,6 +1,6 @@
-"""Empty databases of a real server, one server for each process of tests.
+"""Empty databases of a real server; each test process has one server.
 
-Nothing of the product or of redis-py is imported before a test asks for a database: each process imports this module.
+Every test process imports this module, so it imports the product and redis-py only when a test asks for a database.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tests.patience import LONGEST
 if TYPE_CHECKING:
     from redis import Redis
 
-DATABASES = 10_000  # of a server: more than the tests of a process ask for
+DATABASES = 10_000  # per server; more than the tests of one process use
 _next = count()
 _started: list[tuple[subprocess.Popen[bytes], Path]] = []
 
 
 def empty_redis() -> Redis:
-    """Return a client of a database of its own."""
+    """Return a client of a database that no other test uses."""
     from redis import Redis
 
     return Redis(unix_socket_path=str(_socket()), db=next(_next))

@@ -1,4 +1,4 @@
-"""A receiver of OpenTelemetry's traces and metrics by OTLP over HTTP, on loopback."""
+"""A receiver of OpenTelemetry traces and metrics, by OTLP over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
 
 class ReceivedSpan(NamedTuple):
-    """A span as it arrived."""
+    """A received span."""
 
     service: str
     name: str
     trace: str
     span: str
-    parent: str  # "": none
+    parent: str  # "" for a root span
     began: int
     ended: int
     failed: bool
@@ -37,7 +37,7 @@ def _value(pair: KeyValue) -> Any:
 
 @dataclass
 class OtlpReceiver:
-    """The receiver, for a block; `mute` makes it accept requests and never answer."""
+    """A receiver that runs for a `with` block; if `mute`, it accepts requests and never answers."""
 
     mute: bool = False
     raw: list[bytes] = field(default_factory=list)  # bodies and headers, as they came
@@ -61,7 +61,7 @@ class OtlpReceiver:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -77,7 +77,7 @@ class OtlpReceiver:
         self._server.server_close()
 
     def named(self, start: str) -> list[ReceivedSpan]:
-        """Return the spans whose names begin so."""
+        """Return the spans whose names begin with `start`."""
         return [span for span in self.spans if span.name.startswith(start)]
 
     def _take_traces(self, body: bytes) -> None:

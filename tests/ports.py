@@ -1,9 +1,9 @@
-"""Ports that nobody listens on, for the programs that a test starts.
+"""Free ports for the programs that a test starts.
 
-A port that the system has just given away may be anybody's again before a program binds it: the system hands out the
-ports of its own range to every connection that is made. Whoever connects again and again to a port of that range can
-even be given that port and meet itself. So these come from below that range, where only who asks by number is served,
-and each process of a test run has ports of its own.
+A port from the system's ephemeral range is not reserved: the system may give it to any outgoing connection before the
+program binds it. A client that keeps reconnecting to a port of that range can even be given that port as its own and
+connect to itself. So these ports lie below the ephemeral range, where a port is used only by number, and each test
+process has ports of its own.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ import os
 import socket
 from pathlib import Path
 
-FIRST = int(os.environ.get("TEST_PORTS_FROM", "10000"))  # runs beside each other can be kept apart
-EACH = 2_000  # ports of each process of a test run
-BLOCK = 10  # ports that are looked for together
-BLOCKED = 10_080  # the only port from FIRST on that browsers refuse to open (the Fetch standard's "bad port")
+FIRST = int(os.environ.get("TEST_PORTS_FROM", "10000"))  # configurable to keep concurrent test runs apart
+EACH = 2_000  # ports per test process
+BLOCK = 10  # ports probed together
+BLOCKED = 10_080  # the only port above FIRST that browsers refuse to open (a "bad port" of the Fetch standard)
 _SYSTEM = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
-_blocks = itertools.count(os.getpid())  # two runs of tests on one machine seldom look for the same
+_blocks = itertools.count(os.getpid())  # so that two test runs on one machine rarely probe the same block
 
 
 def free_ports(count: int = 1) -> int:
-    """Return the first of so many free ports in a row, at most ten.
+    """Return the first of `count` consecutive free ports; `count` is at most ten.
 
     Raises:
-        RuntimeError: when there are none among those of this process.
+        RuntimeError: this process's range has no such ports.
     """
     start = FIRST + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) * EACH
     if count > BLOCK or start + EACH > _first_of_the_system():
-        raise RuntimeError(f"no {count} ports from {start} on are below those that the system gives away")
+        raise RuntimeError(f"the range from {start} has no {count} ports below the system's ephemeral range")
     for _ in range(EACH // BLOCK):
         first = start + next(_blocks) * BLOCK % EACH
         ports = range(first, first + count)
         if BLOCKED not in ports and all(map(_is_free, ports)):
             return first
-    raise RuntimeError(f"ports {start} to {start + EACH - 1} have no {count} free ones in a row")
+    raise RuntimeError(f"no {count} consecutive ports from {start} to {start + EACH - 1} are free")
 
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: no waiting for old connections
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # like servers: do not wait for old connections
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
@@ -50,5 +50,5 @@ def _is_free(port: int) -> bool:
 
 
 def _first_of_the_system() -> int:
-    """Return the first port that the system gives away itself; IANA's where it does not say."""
+    """Return the first port of the system's ephemeral range, or of IANA's if the system does not name one."""
     return int(_SYSTEM.read_text().split()[0]) if _SYSTEM.exists() else 49_152

@@ -1,4 +1,4 @@
-"""The environments of processes that tests start: without what sets up the process that runs the tests."""
+"""Environments for processes that tests start, without the variables that configure the test process itself."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ OURS = ("COGITATE_", "OPENAI_", "FLOWER_")
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """Return this process's environment without our variables, and with these."""
+    """Return this process's environment without the variables of the product, OpenAI and Flower, plus `more`."""
     return {name: value for name, value in os.environ.items() if not name.startswith(OURS)} | more
 
 
 def shell_environment(**more: str) -> dict[str, str]:
-    """Return a clean environment in which `cogitate` and `python` are those of this process."""
+    """Return a clean environment whose PATH finds the `cogitate` and `python` of this process."""
     clean = clean_environment()
     folders = [command_folder()] if sys.platform == "linux" else []
     return clean | {"PATH": os.pathsep.join([*folders, str(Path(sys.executable).parent), clean.get("PATH", "")])} | more

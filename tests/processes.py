@@ -1,4 +1,4 @@
-"""Processes that a test starts and ends."""
+"""The end of a process that a test has started."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.patience import LONGEST
 
 @contextmanager
 def running(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """Yield a process, terminate it at the end of the block, and kill it if that is not enough."""
+    """Yield a process, terminate it at the end of the block, and kill it if it does not stop."""
     try:
         yield process
     finally:

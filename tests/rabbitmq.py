@@ -1,4 +1,4 @@
-"""A RabbitMQ as Debian packages it, on loopback, with a folder, ports and a port mapper that nobody shares."""
+"""Debian's RabbitMQ on loopback, with its own folder, ports and port mapper."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOST = "127.0.0.1"
 
 
 class RabbitMQ:
-    """A broker that starts with a `with` block and is killed at its end; it keeps its queues when it starts again."""
+    """A broker that starts with a `with` block and is killed at its end. It keeps its queues across restarts."""
 
     def __init__(self, *, tls: bool = False) -> None:
         if shutil.which("rabbitmq-server") is None or not PROGRAM.exists():
@@ -57,7 +57,7 @@ class RabbitMQ:
             "RABBITMQ_LOG_BASE": str(self.folder / "log"),
             "RABBITMQ_MNESIA_BASE": str(self.folder / "queues"),
             "RABBITMQ_NODENAME": f"cogitate{self.port}@localhost",
-            # One scheduler: a broker of a test serves few messages, and the tests share the machine.
+            # One scheduler thread: a test's broker serves few messages, and the tests share the machine.
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 1:1 +sbwt none -kernel inet_dist_use_interface {127,0,0,1}",
         }
         self._mapper: subprocess.Popen[bytes] | None = None
@@ -73,7 +73,7 @@ class RabbitMQ:
 
     @property
     def authority(self) -> Path:
-        """The file of the authority that vouches for its certificate."""
+        """Return the file of the certificate authority that signed the broker's certificate."""
         return self.folder / "authority.pem"
 
     def _listen_by_tls(self) -> None:
@@ -92,7 +92,7 @@ class RabbitMQ:
             )
 
     def start(self) -> None:
-        """Start the broker, or start it again with the queues that it had."""
+        """Start or restart the broker; a restart keeps its queues."""
         with (self.folder / "said").open("ab") as said:
             self._process = subprocess.Popen(
                 [str(PROGRAM)],
@@ -101,7 +101,7 @@ class RabbitMQ:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                start_new_session=True,  # a shell, Erlang and its children, which end together
+                start_new_session=True,  # a process group of the shell, Erlang and its children, which end together
             )
         wait_until(lambda: self._answers() or self._process_ended(), "RabbitMQ to answer")
         assert not self._process_ended(), self.said()
@@ -114,22 +114,22 @@ class RabbitMQ:
             self._process = None
 
     def freeze(self) -> None:
-        """Stop the broker: it takes connections, and says nothing more."""
+        """Suspend the broker: it accepts connections and answers nothing."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGSTOP)
 
     def limit_memory(self, share: str) -> None:
-        """Let the broker use a share of the machine's memory; while it uses more, it blocks its publishers."""
+        """Limit the broker to a share of the machine's memory; above that, it blocks publishers."""
         tool, node = PROGRAM.with_name("rabbitmqctl"), self._environment["RABBITMQ_NODENAME"]
         command = [tool, "--node", node, "set_vm_memory_high_watermark", share]
         subprocess.run(command, env=self._environment, check=True, stdout=subprocess.DEVNULL)
 
     def said(self) -> str:
-        """Return what the broker has logged."""
+        """Return the broker's log."""
         return (self.folder / "said").read_text(errors="replace")
 
     def ask(self, path: str, method: str = "GET", body: object = None) -> Any:
-        """Return what its management API answers."""
+        """Call the management API, and return its answer."""
         request = Request(f"{self._management}/{path}", method=method)
         request.add_header("Authorization", f"Basic {b64encode(b'guest:guest').decode()}")
         request.add_header("Content-Type", "application/json")

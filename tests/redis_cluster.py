@@ -1,4 +1,4 @@
-"""Real servers on loopback that take over from each other: a cluster, and a primary that a Sentinel watches."""
+"""Real servers on loopback that fail over: a cluster, and a primary watched by a Sentinel."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.patience import LONGEST, wait_until
 from tests.ports import free_ports
 
 SLOTS = 16384
-NODE_TIMEOUT = 1_000  # milliseconds after which the others fail a silent primary over
+NODE_TIMEOUT = 1_000  # milliseconds of silence after which the others fail over a primary
 
 
 class Node:
-    """One server, of a cluster unless it is by itself. It keeps nothing on disk."""
+    """One server, by default a node of a cluster. It saves nothing to disk."""
 
     def __init__(self, folder: Path, *, cluster: bool = True) -> None:
         folder.mkdir()
@@ -40,13 +40,13 @@ class Node:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the server, or start it again with what it knew."""
+        """Start or restart the server; a restarted node still knows its cluster."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
-        wait_until(self._answers, f"the server at {self.port} answers")
+        wait_until(self._answers, f"the server at {self.port} to answer")
 
     def announce(self, port: int) -> None:
-        """Name this port to clients of the cluster, which leads to the node's unix socket; before the start."""
+        """Announce to clients a port that leads to the node's unix socket. Call it before `start`."""
         self._command += ["--unixsocket", str(self.socket), "--cluster-announce-port", str(port)]
 
     def watch(self, configuration: list[str]) -> None:
@@ -57,7 +57,7 @@ class Node:
         self.start()
 
     def kill(self) -> None:
-        """Kill the server at once; it writes nothing further."""
+        """Kill the server at once."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -65,12 +65,12 @@ class Node:
         self.client.close()
 
     def stall(self) -> None:
-        """Stop the process, which keeps its connections and answers nothing."""
+        """Suspend the process: it keeps its connections and answers nothing."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
     def wake(self) -> None:
-        """Let a stalled process go on."""
+        """Resume a stalled process."""
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
@@ -78,7 +78,7 @@ class Node:
         return self.client.execute_command(*words)
 
     def knows(self) -> dict[str, str]:
-        """Return what the node says of the cluster."""
+        """Return the node's CLUSTER INFO."""
         text = self.ask("CLUSTER INFO")
         assert isinstance(text, dict)
         return {str(name): str(value) for name, value in text.items()}
@@ -111,7 +111,7 @@ class _Servers(ABC):
 
     @abstractmethod
     def _form(self) -> None:
-        """Start the servers, and wait until they know each other."""
+        """Start and connect the servers, and wait until they know each other."""
 
 
 class Cluster(_Servers):
@@ -125,7 +125,7 @@ class Cluster(_Servers):
 
     @property
     def url(self) -> str:
-        """Name each node, so that a client finds the cluster while one is down."""
+        """Return a URL that names every node, so that a client finds the cluster while one is down."""
         return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
 
     def _form(self) -> None:
@@ -139,15 +139,17 @@ class Cluster(_Servers):
             node.ask("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
         for node in others:
             node.ask("CLUSTER", "MEET", "127.0.0.1", first.port, first.port + 1)
-        met = str(len(self.nodes))
-        wait_until(lambda: all(node.knows()["cluster_known_nodes"] == met for node in self.nodes), "the nodes have met")
+        all_known = str(len(self.nodes))
+        wait_until(
+            lambda: all(node.knows()["cluster_known_nodes"] == all_known for node in self.nodes), "the nodes to meet"
+        )
         for node, primary in zip(self.replicas, self.primaries, strict=False):
             self._replicate(node, primary)
-        wait_until(lambda: all(node.knows()["cluster_state"] == "ok" for node in self.nodes), "the cluster is whole")
-        wait_until(lambda: all(map(self._follows, self.replicas)), "the replicas follow")
+        wait_until(lambda: all(node.knows()["cluster_state"] == "ok" for node in self.nodes), "the cluster to be whole")
+        wait_until(lambda: all(map(self._follows, self.replicas)), "the replicas to follow")
 
     def node_of(self, key: str) -> int:
-        """Return the number of the primary that holds a key at the start."""
+        """Return the number of the primary that holds a key before any failover."""
         slot = self.nodes[-1].ask("CLUSTER", "KEYSLOT", key)
         assert isinstance(slot, int)
         return next(n for n in range(len(self.primaries)) if slot < SLOTS * (n + 1) // len(self.primaries))
@@ -158,30 +160,30 @@ class Cluster(_Servers):
         self.wait_taken_over(number)
 
     def wait_taken_over(self, number: int) -> None:
-        """Wait until the replica of a primary has taken its slots, and every node says that the cluster is whole."""
-        there = [node for node in self.nodes if node is not self.primaries[number]]
-        wait_until(lambda: self.replicas[number].client.info("replication")["role"] == "master", "it fails over")
-        wait_until(lambda: all(node.knows()["cluster_state"] == "ok" for node in there), "the cluster is whole")
+        """Wait until the replica of a primary has taken its slots, and every other node sees a whole cluster."""
+        others = [node for node in self.nodes if node is not self.primaries[number]]
+        wait_until(lambda: self.replicas[number].client.info("replication")["role"] == "master", "the failover")
+        wait_until(lambda: all(node.knows()["cluster_state"] == "ok" for node in others), "the cluster to be whole")
 
     def cut_off_replica(self, number: int) -> None:
-        """Let a primary send its replica nothing further; the replica would still take over."""
+        """Stop replication from a primary to its replica, which can still take over."""
         primary, replica = self.primaries[number].client, self.replicas[number].client
         primary.execute_command("ACL SETUSER", "default", "-psync", "-sync")  # redis-py's method turns the user off too
         primary.execute_command("CLIENT KILL", "TYPE", "replica")
-        wait_until(lambda: replica.info("replication")["master_link_status"] == "down", "the replica is cut off")
+        wait_until(lambda: replica.info("replication")["master_link_status"] == "down", "the replica to be cut off")
 
     @staticmethod
     def _replicate(node: Node, primary: Node) -> None:
         name = primary.ask("CLUSTER", "MYID")
         assert isinstance(name, bytes)
 
-        def taken() -> bool:
+        def accepted() -> bool:
             try:
                 return bool(node.ask("CLUSTER", "REPLICATE", name.decode()))
-            except RedisError:  # it has not heard of that node yet
+            except RedisError:  # it does not know the primary yet
                 return False
 
-        wait_until(taken, "the node replicates")
+        wait_until(accepted, "the node to replicate")
 
     @staticmethod
     def _follows(node: Node) -> bool:
@@ -189,7 +191,7 @@ class Cluster(_Servers):
 
 
 class Watched(_Servers):
-    """A primary, its replica, and a Sentinel that makes the replica the primary; `with Watched() as watched:`."""
+    """A primary, its replica, and a Sentinel that promotes the replica; `with Watched() as watched:`."""
 
     def __init__(self) -> None:
         super().__init__("sentinel")
@@ -205,16 +207,18 @@ class Watched(_Servers):
         for node in (self.primary, self.replica):
             node.start()
         self.replica.ask("REPLICAOF", "127.0.0.1", self.primary.port)
-        wait_until(lambda: self.replica.client.info("replication")["master_link_status"] == "up", "the replica follows")
-        told = [
+        wait_until(
+            lambda: self.replica.client.info("replication")["master_link_status"] == "up", "the replica to follow"
+        )
+        configuration = [
             f"sentinel monitor ledger 127.0.0.1 {self.primary.port} 1",
             f"sentinel down-after-milliseconds ledger {NODE_TIMEOUT}",
             f"sentinel failover-timeout ledger {2 * NODE_TIMEOUT}",
         ]
-        self._sentinel.watch(told)
-        wait_until(lambda: bool(self._sentinel.ask("SENTINEL REPLICAS", "ledger")), "the Sentinel knows the replica")
+        self._sentinel.watch(configuration)
+        wait_until(lambda: bool(self._sentinel.ask("SENTINEL REPLICAS", "ledger")), "the Sentinel to find the replica")
 
     def fail_over(self) -> None:
-        """Kill the primary, and wait until its replica is the primary."""
+        """Kill the primary, and wait until its replica is promoted."""
         self.primary.kill()
-        wait_until(lambda: self.replica.client.info("replication")["role"] == "master", "it fails over")
+        wait_until(lambda: self.replica.client.info("replication")["role"] == "master", "the failover")

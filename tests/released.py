@@ -1,4 +1,4 @@
-"""Versions of the past as a user had them, from the repository's history."""
+"""Released versions, unpacked from the repository's history as a user had them installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RELEASED = {
 
 
 def unpacked(version: str, folder: Path) -> Path:
-    """Return a folder for PYTHONPATH with a released version; skip the test where the history is missing."""
+    """Unpack a released version, and return its folder for PYTHONPATH; skip the test if the history is missing."""
     commit, place = RELEASED[version], folder / version
     history = subprocess.run(["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True)
     if history.returncode:

@@ -1,4 +1,4 @@
-"""Where the repository lies whose tests these are, and what a project made by a test needs of it."""
+"""The root of this repository, and the parts of it that a project made by a test needs."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ _SHARED = (
 
 
 def copy_shared(project: Path) -> Path:
-    """Copy what all tests share into the folder `tests` of a project; return that folder."""
+    """Copy the shared test modules into a project's folder `tests`, and return that folder."""
     folder = project / "tests"
     folder.mkdir(exist_ok=True)
     for name in _SHARED:
@@ -28,7 +28,7 @@ def copy_shared(project: Path) -> Path:
 
 
 def run_pytest(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest over a project that shares only what `copy_shared` copies: without this machine's other plugins."""
+    """Run pytest over a project made with `copy_shared`, without the other plugins installed on this machine."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTEST_"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", *arguments],

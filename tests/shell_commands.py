@@ -2,9 +2,10 @@
 
     python -m tests.shell_commands CHANNEL FOLDER
 
-A folder on the shell's PATH holds both, as short programs that ask a server for the process and then stand for it: they
-hand it their arguments, environment, folder and streams, pass signals on, and end as it ends. What the server does not
-fork, such as `python -m`, they execute. `tests.forked_python` starts the server, and says why processes are forked.
+A folder on the shell's PATH holds both as short programs that ask a server to fork the process and then act as its
+proxy: they hand it their arguments, environment, folder and streams, forward signals, and exit with its status. What
+the server does not fork, such as `python -m`, they execute themselves. `tests.forked_python` explains why processes
+are forked.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ os._exit(code)
 
 @cache
 def command_folder() -> str:
-    """Return the folder of both commands, and start the server that they ask."""
+    """Write both commands, start the server that they ask, and return their folder."""
     folder = Path(tempfile.mkdtemp(prefix="cogitate-commands-"))
     ours, theirs = socket.socketpair()
     with theirs:
@@ -79,7 +80,7 @@ def command_folder() -> str:
             pass_fds=[theirs.fileno()],
         )
     forked_python.keep(ours, server)
-    forked_python.read_exactly(ours, 1)  # until it listens
+    forked_python.read_exactly(ours, 1)  # wait until it listens
     settings = {
         name: value
         for name, value in forked_python._environment.items()
@@ -130,7 +131,7 @@ def serve(channel: socket.socket, listener: socket.socket) -> Forked:
 
 
 def main() -> None:
-    """Serve; or be a process that was forked, with a zygote of its own."""
+    """Serve commands; in a forked process, run the command, with a zygote of its own."""
     folder = Path(sys.argv[2])
     channel = socket.socket(fileno=int(sys.argv[1]))
     listener = socket.socket(socket.AF_UNIX)
@@ -140,7 +141,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     forked = serve(channel, listener)
     path = forked.order.environment.get("PYTHONPATH", "")
-    if path:  # and so it is imported from by what the process starts
+    if path:  # processes that this one starts import from it too
         sys.path[1:1] = path.split(os.pathsep)
         forked_python._environment["PYTHONPATH"] = path
     if (below := zygote.keep_zygote(forked)) is not None:

@@ -1,6 +1,6 @@
-"""The programs of the system that some tests need, and a PATH without them: `python tests/system_programs.py FOLDER`.
+"""The system programs that some tests need, and a PATH without them: `python tests/system_programs.py FOLDER`.
 
-Needs nothing but Python, so that CI can ask for that PATH before anything is installed.
+Needs only Python, so CI can compute that PATH before it installs anything.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import os
 import sys
 from pathlib import Path
 
-#: What only tests that are marked `system` may look for.
+#: Programs that only tests marked `system` may use.
 _SERVERS = {"rabbitmq-server", "redis-cli", "redis-server", "valkey-cli", "valkey-server"}
 SYSTEM_PROGRAMS = frozenset({"chromium", "docker-compose", "nginx", "prometheus", "promtool"} | _SERVERS)
 
 
 def path_without_system_programs(path: str, folder: Path) -> str:
-    """Return `path` with each directory that holds one of them replaced by one, in `folder`, of links to the rest."""
+    """Return `path` without system programs: links in `folder` replace a directory that has some."""
     kept = []
     for number, directory in enumerate(path.split(os.pathsep)):
         if any(os.path.lexists(os.path.join(directory, name)) for name in SYSTEM_PROGRAMS):  # noqa: PTH118

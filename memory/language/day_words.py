@@ -110,6 +110,8 @@ class DayWords:
             numbers: numbers of days by their placeholder in phrases.
         """
         phrase = self.phrase_of(match["day"])
+        if numbers["today"] == today:
+            return match[0] if "{today}" in phrase else ""
         meant = next((f"{{{name}}}" for name, number in numbers.items() if number == today), "")
         word = self._words.get(phrase.replace(meant, "{today}")) if meant and meant in phrase else None
         return match[0][: match.start("day") - match.start()] + _capital(word, match["day"]) if word else ""

@@ -24,12 +24,18 @@ from cogitate.memory.language.text import MARKS, normalized, words
 from cogitate.memory.language.word_patterns import WORD, runs_on
 
 FILE = "phrases.toml"
-SAID = ("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "quiet", "reasons", "quotes", "told")
+SAID = (
+    *("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "with"),
+    *("quiet", "reasons", "quotes", "told"),
+)
 _OF_DAYS = ("not_after", "merged")
-_READ = ("colon", "hours", "at", "before", "units", "am", "pm", "noon", "midnight", "fractions", "numbers")
+_READ = (
+    *("colon", "hours", "at", "before", "units", "am", "pm", "morning", "evening"),
+    *("noon", "midnight", "fractions", "numbers"),
+)
 _CLOSING = ("up_to", "then", "day_parts", "often")
 _OPEN = ("refusals", "doubts", "others", "own", "ours", "yours")
-_EXCHANGED = ("joins", "asks", "offers", "assents", "declines", "puts_off", "other_days", "needs")
+_EXCHANGED = ("joins", "asks", "offers", "assents", "declines", "puts_off", "other_days", "needs", "off")
 _WAYS = (
     "sleep",
     "food",
@@ -286,7 +292,13 @@ def _of_word(word: str) -> str:
 
 def _is_sound(key: str, value: str) -> bool:
     """Return whether a phrase has only the placeholders that its key may have."""
-    slots = {"dates": _DATED, "days": DAYS, "told": ("speaker", "listener"), "fractions": ("hour",)}.get(key, ("day",))
+    slots = {
+        "dates": _DATED,
+        "days": DAYS,
+        "told": ("speaker", "listener"),
+        "fractions": ("hour",),
+        "with": ("name",),
+    }.get(key, ("day",))
     numbers = dict.fromkeys(slots, 0)
     try:
         if key == "letters":

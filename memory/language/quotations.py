@@ -9,8 +9,12 @@ from cogitate.memory.language.sentences import SPACED, UNSPACED, has_end
 
 #: A quotation that the text opens and closes, or, as a part of a longer text, only opens or only closes.
 _NO_MARK = '[^“”„"«»「」]*+'
-_QUOTED = re.compile(rf"([“„\"«「]{_NO_MARK}[”“\"»」]|[“„\"«「]{_NO_MARK}$|^{_NO_MARK}[”»」]|^{_NO_MARK}\"(?=$))")
-_WHOLE = re.compile(rf"[“„\"«「]\s?({_NO_MARK})[”“\"»」]")
+#: The mark opens quotations in Finnish and Hebrew, and closes them in other languages.
+_OPENING = r"(?:(?<![^\s(\[])”(?=\S)|[“„\"«「])"
+_QUOTED = re.compile(
+    rf"({_OPENING}{_NO_MARK}[”“\"»」]|{_OPENING}{_NO_MARK}$|^{_NO_MARK}(?:(?<![\s(\[])”|”(?!\S)|[»」])|^{_NO_MARK}\"(?=$))"
+)
+_WHOLE = re.compile(rf"{_OPENING}\s?({_NO_MARK})[”“\"»」]")
 _STOPS = SPACED + UNSPACED
 _STOP = re.compile(rf"[{_STOPS}]+[\"'”’»)\]」』“]*|\n")
 _MARKS = re.compile('[“”„"«»「」]')

@@ -49,7 +49,7 @@ _MAY_END = frozenset({"a.m", "p.m", "etc", "no", "inc"})
 _CLOSES = r"(?:[\"'”’)\]]|[ \u00a0\u202f]?»(?=\s|$)|“(?=\s|$))*+"
 _END = re.compile(rf"(?<![{SPACED}])[{SPACED}]++{_CLOSES}(?=\s|$)|[{UNSPACED}]++[”」』）]*+|\n++")
 #: A quotation after a colon: it belongs to one sentence, however many it contains.
-_SAID = re.compile(r"[:：]\s?(?:\"[^\"\n]+\"|“[^“”\n]+”|„[^„“\n]+“|«[^«»\n]+»|「[^「」\n]+」)")
+_SAID = re.compile(r"[:：]\s?(?:\"[^\"\n]+\"|“[^“”\n]+”|[„”][^„“”\n]+[“”]|«[^«»\n]+»|「[^「」\n]+」)")
 _NO_SPACE = re.compile(r"\S")
 _INITIAL = re.compile(r"(?!I)[^\W\d_]\.")  # "J."
 

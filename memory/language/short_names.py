@@ -51,23 +51,24 @@ def _is_name(part: str) -> bool:
     return is_whole and low not in _TITLES and low not in FUNCTION_WORDS
 
 
-def with_short_names(text: str, short: Mapping[str, str], *, first: bool = True) -> str:
-    """Return a text with short names for those that it named before; quotations are unchanged.
+def with_short_names(text: str, short: Mapping[str, str], named: Collection[str] = ()) -> str:
+    """Return a text in which short names replace full names from their second mention on, except in quotations.
 
     Args:
-        first: the first mention of each keeps the full name.
+        named: the full names that were mentioned before the text.
     """
     if not short:
         return text
-    pattern = _any_of(frozenset(short))
-    named: set[str] = set() if first else {*short}
+    before = {*named}
 
     def told(match: re.Match[str]) -> str:
-        if match[0] in named:
-            return short[match[0]]
-        named.add(match[0])
-        return match[0]
+        name = match[0]
+        if name in before:
+            return short[name]
+        before.add(name)
+        return name
 
+    pattern = _any_of(frozenset(short))
     return outside_quotations(text, lambda part: pattern.sub(told, part))
 
 

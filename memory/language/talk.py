@@ -12,7 +12,7 @@ _FEW = 32  # names up to which a search for each is cheaper than a scan of every
 _START = 3  # characters of a name by which a larger set is searched
 _SHORTEST = 3  # letters of a word that may be the beginning of a name
 
-Quoting = Callable[[str, str, str, bool, int | None], str]  # see `port.Language.quoted`
+Quoting = Callable[[str, str, str, bool, int | None], str]  # see `Language.quoted`
 Doers = Callable[[], Collection[str]]  # finds the names of those who did what a note tells
 
 

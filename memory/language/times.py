@@ -23,7 +23,8 @@ _LATE = re.compile(r"\b(?:afternoon|evening|tonight)\b[^.!?;]{0,20}$", re.IGNORE
 _TONIGHT = re.compile(r" (?:tonight|this evening)\b", re.IGNORECASE)
 _FOLLOWED = (  # what may follow an hour and cannot be counted: "at ten and", but not "at ten places"
     r"(?=[.,;!?\"”](?![ ]?\d)|$"
-    r"|[ ](?:sharp|today|tonight|tomorrow|this|on|at|in|with|then|and|or|so|but|if|when|until|till|for|as)\b)"
+    r"|[ ](?:sharp|today|tonight|tomorrow|this|on|at|in|with|then|and|or|so|but|if|when|until|till|for|as"
+    r"|yourself|myself|instead|too|please|i|we|you|he|she|it|they)\b)"
 )
 _TIME = re.compile(
     r"""(?<![\d:.,$€£])(?:
@@ -60,7 +61,11 @@ _DAY_NUMBER = re.compile(r"\bday (\d{1,6})\b", re.IGNORECASE)
 _NEXT_ROUND = re.compile(r"\bnext round\b", re.IGNORECASE)
 _MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _DATE = re.compile(rf"\b(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})\b")
-_TELLS_HALF = re.compile(r"[:.]\d\d|[ap]\.?m\b|morning|night", re.IGNORECASE)
+_TELLS_HALF = re.compile(r"[:.]\d\d|[ap]\.?m\b|morning|noon|evening|night|midday|1[3-9]|2[0-3]", re.IGNORECASE)
+_MORNING = re.compile(r"\b(?:morning|dawn|breakfast|first thing)\b", re.IGNORECASE)
+_EVENING = re.compile(r"\b(?:evening|tonight|night|midnight)\b", re.IGNORECASE)
+_HALF_DAY = DAY // 2
+_DAWN = 5 * 60  # an hour of an evening before this is after midnight
 _BARE_HOUR = re.compile(r"(\d{1,2})(?:h|\s*+(?:hours|ч))?")
 _HOUR = re.compile(r"\d{1,2}")
 _AHEAD = {"after": 2, "next": 1, "now": 0, "this": 0, "night": 0, "past": -1}
@@ -100,16 +105,34 @@ def _found(pattern: re.Pattern[str], text: str, read: Callable[[re.Match[str]], 
 
 
 def is_bare_hour(text: str, time: Time, pack: Pack) -> bool:
-    """Return whether a time in a text is an hour of the morning that may be one of the evening: "at eight"."""
+    """Return whether a time in a text may be in either half of the day: "at eight"."""
     said = text[time.start : time.end]
-    parts = (way.casefold() for key in ("am", "pm", "midnight") for way in pack.ways(key))
-    is_told = any(part in said.casefold() for part in parts) or _TELLS_HALF.search(said)
-    return 0 < time.minute < DAY // 2 and not is_told
+    parts = [way.casefold() for key in ("am", "pm", "noon", "midnight") for way in pack.ways(key)]
+    parts += [way for hour in pack.ways("numbers")[12:] for way in hour.split("/")]
+    return not (any(part in said.casefold() for part in parts) or _TELLS_HALF.search(said))
 
 
-def nearer_half(minute: int, near: int) -> int:
-    """Return the minute of the day of a bare hour: this one, or twelve hours later if that is nearer to another."""
-    return minute + DAY // 2 if abs(minute + DAY // 2 - near) < abs(minute - near) else minute
+def is_of_evening(text: str, pack: Pack) -> bool | None:
+    """Return whether a text names the evening or night, or else another part of the day; None if it names none."""
+    if pack.says("evening", text) or _EVENING.search(text):
+        return True
+    return False if pack.says("morning", text) or _MORNING.search(text) else None
+
+
+def in_part(minute: int, is_late: bool) -> int:
+    """Return a bare hour as one of the morning or the evening, counted from the midnight before.
+
+    An evening lasts from five to five, a morning from five to noon; an hour outside the morning is unchanged.
+    """
+    hour = minute % _HALF_DAY
+    if is_late:
+        return hour + (_HALF_DAY if hour >= _DAWN else DAY)
+    return hour if hour >= _DAWN else minute
+
+
+def nearest_half(minute: int, near: int) -> int:
+    """Return a bare hour in the half of the day that is nearest to another hour."""
+    return min((minute % _HALF_DAY + half * _HALF_DAY for half in range(3)), key=lambda one: abs(one - near))
 
 
 def parse_clock(text: str) -> int | None:
@@ -184,6 +207,8 @@ def _anchored(text: str, day: int, pack: Pack, today: int | None) -> str:
         part = "evening" if said == "night" else (match["part"] or "").strip()
         own = match["own"] or ""
         if number != today and own and (part or said == "this"):
+            return match[0]
+        if number == today and said in ("now", "this", "night"):
             return match[0]
         if number == today:
             word = f"this {part}".replace("this night", "tonight") if part else "today"

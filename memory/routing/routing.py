@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
+from cogitate.memory.checks import check_text
 from cogitate.memory.entry import MAX_TEXT, UNRATED, Entry, resolve_name
 from cogitate.memory.errors import HostInput, require_list
 from cogitate.memory.language.sentences import has_end, with_end
@@ -75,7 +76,11 @@ class Event(HostInput):
         Args:
             ask: returns a model's answer to a prompt; None: a rule finds the parts.
             given: further fields of the event, which override the parts found.
+
+        Raises:
+            InputError: for an invalid text or field.
         """
+        text = check_text("an event's text", text, 5 * MAX_TEXT, blank=True)
         parts = {name: part for name, part in parts_of(text, ask)._asdict().items() if part}
         return cls(**{"kind": "discussion_statement", "text": text, "speaker": speaker, **parts, **given})
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.entry import Entry, is_of_event
-from cogitate.memory.language.sentences import has_end, with_end
+from cogitate.memory.language.sentences import SPACED, UNSPACED, has_end, with_end
 from cogitate.memory.language.talk import Utterance
 
 _PARTS = re.compile(r" \| (?=[A-Z][a-z]+: )")
 _TOPIC = re.compile(r" on (\S.*)$")
 _COUNTED = re.compile(r"(?:The|Our) [\w'’ -]{1,60} voted \d{1,6} to \d{1,6} (?:to|for|against) \w")
-_PART = re.compile(r"(?<=[.!?…] )(Earnings|Otherwise):(?= )")
+#: Before a label that routing adds: a mark that ends a sentence in any script, or a letter of Thai or Lao.
+_AFTER_END = rf"(?<=[{SPACED}{UNSPACED}\"'”’»)\]」』）“\u0e00-\u0eff] )"
+_PART = re.compile(rf"{_AFTER_END}(Earnings|Otherwise):(?= )")
 _JOINS = {"Earnings": " were", "Otherwise": ":"}
-_REASONING = re.compile(r"(?:^|(?<=[.!?…] ))Reasoning: ")
+_REASONING = re.compile(rf"(?:^|{_AFTER_END})Reasoning: ")
+_CERTAINTY = re.compile(rf"{_AFTER_END}Certainty: .{{1,101}}?(?: (?=Earnings: |Otherwise: )|$)")
 
 
 def is_statement_of_event(entry: Entry) -> bool:
@@ -59,11 +62,14 @@ def told_apart(entry: Entry) -> str:
 
 
 def news_of(entry: Entry) -> str:
-    """Return what an event told, without the label that routing set before it: "The floor won." for "Ballot …: …"."""
+    """Return what an event told, without labels and certainty: "The floor won." for "Ballot …: …"."""
     if entry.type != "observation" or not is_of_event(entry):
         return entry.text
     _, colon, news = entry.text.partition(": ")
-    return news if colon and news[:1].isupper() and not entry.text.startswith("Event: ") else entry.text
+    begins = news[:1].isalpha() and not news[:1].islower()  # many scripts have no capitals
+    if not colon or not begins or entry.text.startswith("Event: "):
+        return entry.text
+    return _REASONING.sub("", _CERTAINTY.sub("", news)).rstrip()
 
 
 def _ended(sentence: str) -> str:

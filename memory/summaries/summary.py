@@ -82,8 +82,9 @@ def _short_names(lines: Iterable[Utterance], known: Sequence[str]) -> dict[str, 
 
 def _in_short(unit: Unit, short: Mapping[str, str]) -> Unit:
     """Return a unit with the size that it has after the first mention of those whom it names."""
-    named = {name: part for name, part in short.items() if name in unit.text}
-    return unit._replace(size=count_words(with_short_names(unit.text, named, first=False))) if named else unit
+    if not any(name in unit.text for name in short):
+        return unit
+    return unit._replace(size=count_words(with_short_names(unit.text, short, short)))
 
 
 def _with_speech_together(sentences: Iterable[str], speech: ReportedSpeech) -> list[str]:

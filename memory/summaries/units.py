@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from cogitate.memory.language.entities import is_number, is_time, name_words
+from cogitate.memory.language.language import Language
 from cogitate.memory.language.languages import (
     ENGLISH,
     OTHER,
@@ -17,7 +18,7 @@ from cogitate.memory.language.languages import (
     languages_of,
     prevailing_language,
 )
-from cogitate.memory.language.port import Language, is_courtesy, language_called, language_of
+from cogitate.memory.language.port import is_courtesy, language_called, language_of
 from cogitate.memory.language.quotations import excerpt, without_quotations
 from cogitate.memory.language.sentences import QUESTIONS, has_end, split_sentences
 from cogitate.memory.language.talk import Speakers, Speech, Talk, Utterance

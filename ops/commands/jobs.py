@@ -13,7 +13,7 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.ops.capsule.reading import open_run
 from cogitate.ops.command_options import JobFilters, RunOrFile, SharedOptions
 from cogitate.ops.formatting.budget import format_cost
-from cogitate.ops.formatting.job_life import format_shortfall, job_json, job_life
+from cogitate.ops.formatting.job_life import format_delay, format_shortfall, job_json, job_life
 from cogitate.ops.formatting.vitals import format_class
 from cogitate.ops.operator_requests import parse_job_id
 from cogitate.scheduler.budget.budget import format_refusal
@@ -59,12 +59,14 @@ def _brief(job: JobRecord) -> dict[str, Any]:
 
 def _lines(found: list[JobRecord]) -> Iterator[str]:
     """Yield rows of aligned columns that never wrap, so that a user can copy an id."""
-    rows = [("job", "state", "at tick", "source", "reason", "used", "failure")]
+    any_late = any(one.reason == "late" for one in found)
+    rows = [("job", "state", "at tick", "source", "reason", *(("late by",) if any_late else ()), "used", "failure")]
     for one in found:
         at = f"{one.ended:,}" if one.ended else f"due {one.due:,}"
         used = (format_cost(one.spent) if one.settled else "not known") if one.ended else "-"
         source, reason = ("-" if value == "none" else value for value in (one.source, one.reason))
-        rows.append((one.id, one.state, at, source, reason, used, format_shortfall(one)))
+        delay = (format_delay(one) or "-",) if any_late else ()
+        rows.append((one.id, one.state, at, source, reason, *delay, used, format_shortfall(one)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{value:<{width}}" for value, width in zip(row, widths, strict=True)).rstrip()

@@ -15,8 +15,10 @@ from cogitate.hosting.terminal import Terminal
 from cogitate.hosting.tick_loop import TickLoop
 from cogitate.memory.clock import clock_time, day_number
 from cogitate.scheduler.budget.budget import BudgetView, Cell, figure_of, format_limit, window_of
+from cogitate.scheduler.latency.due_ticks import TOO_SLOW
 from cogitate.scheduler.tick.tick_iterator import Tick
 
+NO_ANSWER = "not asked (no answer yet)"
 PLAIN_EVERY = 240  # game minutes between two lines outside a terminal
 
 
@@ -54,18 +56,29 @@ class RunProgress:
         self._tick = tick
         if not self._console.is_terminal and tick.minute // PLAIN_EVERY != self._printed:
             self._printed = tick.minute // PLAIN_EVERY
-            self._console.print(
-                f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {self._since}{jobs_line(self._loop.ended)}"
-            )
+            self._console.print(f"{_moment(tick)}  tick {tick.number}/{self._ticks}  {self._since}{self._jobs()}")
 
     def _render(self) -> RenderableType:
         tick = self._tick
         if tick is None:
             return self._bar
         self._bar.update(self._task, completed=tick.number, description=_moment(tick))
-        lines = [f"jobs    {self._since}{jobs_line(self._loop.ended)}"]
+        lines = [f"jobs    {self._since}{self._jobs()}"]
         lines += [f"budget  {line}" for line in budget_left(self._loop.state.view, tick)]
         return Group(self._bar, *(Text(line, style="dim", no_wrap=True, overflow="ellipsis") for line in lines))
+
+    def _jobs(self) -> str:
+        """Return the numbers of ended jobs; of kinds whose model has not answered yet, it says so."""
+        unanswered = {kind for kind, _, reason in self._loop.ended if reason == TOO_SLOW}
+        unanswered -= {kind for kind in unanswered if self._loop.state.has_answered(kind)}
+        return jobs_line(
+            Counter(
+                {
+                    (kind, source, NO_ANSWER if reason == TOO_SLOW and kind in unanswered else reason): count
+                    for (kind, source, reason), count in self._loop.ended.items()
+                }
+            )
+        )
 
 
 def _moment(tick: Tick) -> str:

@@ -52,7 +52,7 @@ from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import run_exists
 from cogitate.scheduler.tick.tick_iterator import Tick
 from cogitate.simulation.world import World
-from cogitate.workers.llm.requests.address import servers_of
+from cogitate.workers.llm.requests.address import called_servers, servers_of
 
 
 def run(
@@ -222,9 +222,8 @@ def _host_run(
         ) as loop:
             exists = True
             warn_of_missing_models(loop.settings)
-            for line in paced_lines(
-                loop.settings, loop.state.latencies, len(made.world.owners()), usual_seconds(loop.ledger.client)
-            ):
+            usual = usual_seconds(loop.ledger.client, called_servers(loop.settings))
+            for line in paced_lines(loop.settings, loop.state.latencies, len(made.world.owners()), usual):
                 err.print(line)
             progress = RunProgress(loop, made.ticks, err)
             with interruption.softened(loop.stop), progress.drawn():

@@ -19,12 +19,7 @@ from cogitate.ops.capsule.reading import open_run
 from cogitate.ops.command_options import EveryOwner, RunName, SharedOptions, Yes, is_capsule, is_confirmed, open_state
 from cogitate.ops.formatting.budget import by_unit, format_cost, real_day_json, real_day_line
 from cogitate.ops.formatting.run import degraded, ended_jobs, jobs_table, print_summary, run_budget_table
-from cogitate.ops.formatting.vitals import (
-    endpoints_table,
-    format_failing_worker,
-    format_missing_worker,
-    format_unanswered_worker,
-)
+from cogitate.ops.formatting.vitals import endpoints_table, worker_lines
 from cogitate.ops.waiting_runs import WaitingRun, waiting_runs, waiting_table
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.config.urls import check_redis_url, place_of, redact_url
@@ -38,6 +33,7 @@ from cogitate.scheduler.ledger.connect import check, check_keeps_runs, connect_t
 from cogitate.scheduler.ledger.deletion import delete_run
 from cogitate.scheduler.ledger.errors import LedgerError
 from cogitate.scheduler.ledger.moving import call_off, leaving, move_run
+from cogitate.scheduler.ledger.presence import HELD
 from cogitate.scheduler.ledger.real_day import RealDay
 from cogitate.scheduler.ledger.run_store import missing_run, run_exists, run_names
 from cogitate.scheduler.ledger.worker_signs import workers_seen
@@ -143,19 +139,16 @@ def status(
         endpoints = endpoint_vitals(client)
         workers = workers_seen(client)
         problems = redis_problems(client)
+    has_host = summary.held and summary.status in HELD
+    for line in worker_lines(workers, sum(summary.open.values()) if has_host else 0):
+        console.print(line, style="yellow")
+    for problem in problems:
+        console.print(f"Redis {problem}", style="yellow")
     print_summary(console, summary, every_owner=every_owner)
     if endpoints:
         console.print(endpoints_table(endpoints))
     if day.limited:
         console.print(real_day_line(day))
-    for missing in workers.missing:
-        console.print(format_missing_worker(missing), style="yellow")
-    for failing in workers.failing:
-        console.print(format_failing_worker(failing), style="yellow")
-    for lost in workers.unanswered:
-        console.print(format_unanswered_worker(lost), style="yellow")
-    for problem in problems:
-        console.print(f"Redis {problem}", style="yellow")
     if options.as_json:
         facts = msgspec.to_builtins(summary) | ({"real_day": real_day_json(day)} if day.limited else {})
         if endpoints:

@@ -17,8 +17,10 @@ from cogitate.ops.formatting.vitals import format_cadence
 from cogitate.ops.operator_requests import cadence_request, format_control, format_outcome
 from cogitate.scheduler.config.controls import Control, SetMode
 from cogitate.scheduler.config.settings import ConfigurationError
+from cogitate.scheduler.inspection.overview import OWN_PROGRAM, resume_command
 from cogitate.scheduler.inspection.stored_run import clock_of
 from cogitate.scheduler.inspection.vitals import steering_of
+from cogitate.scheduler.ledger.presence import host_of
 from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.scheduler.steering.operators import ControlOutcome, ask
 from cogitate.scheduler.steering.throttle import KIND
@@ -38,9 +40,14 @@ def request_controls(
     wait = 0.0 if request.no_wait else WAIT
     with open_state(options.settings()) as client:
         outcomes = ask(client, run, controls, wait=wait, by=_operator(), reason=request.reason)
+        waits = any(outcome.state == "waits" for outcome in outcomes)
+        store = RunStore.open(client, run)
+        to_resume = resume_command(store) if waits and host_of(store) is None else None
     console = Terminal(stderr=options.as_json)
     for name, outcome in zip(named, outcomes, strict=True):
         console.print(f"{name}: {format_outcome(outcome)}")
+    if to_resume is not None:
+        console.print(f"no host is active; {f'resume the run with: {to_resume}' if to_resume else OWN_PROGRAM}")
     if options.as_json:
         print(json.dumps({"run": run, "requests": [_facts(outcome) for outcome in outcomes]}), flush=True)
     return exit_code(outcomes, request.no_wait)

@@ -13,16 +13,24 @@ from cogitate.hosting.finding import Finding, failed, ok, warning
 from cogitate.memory import typed_json
 from cogitate.ops.formatting.vitals import format_breaker, format_counts
 from cogitate.scheduler.config.endpoints import Endpoint, Model
+from cogitate.scheduler.config.facts import kept_settings
 from cogitate.scheduler.config.settings import ConfigurationError, Settings
 from cogitate.scheduler.engine.token_estimates import HEADROOMS
-from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals
+from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals, vitals_at
+from cogitate.scheduler.inspection.vitals import run_heads
 from cogitate.scheduler.ledger.errors import NewerSchema, OlderSchema, RunMissing, RunUnreadable
 from cogitate.scheduler.ledger.run_store import RunStore, run_names
-from cogitate.workers.llm.requests.address import Address, Unlisted, address_of, offered_models
+from cogitate.scheduler.tick.doubts import unasked_settings
+from cogitate.workers.llm.requests.address import Address, Unlisted, address_of, offered_models, servers_of
 from cogitate.workers.llm.requests.dialect import KnownDialect, known_dialects
 
 TIMEOUT = 10.0  # seconds
 MUCH = 0.2  # share of failed calls that causes a warning
+SET_LLM = "set COGITATE_LLM=openai and COGITATE_LIMIT_TOKENS or COGITATE_LIMIT_USD"
+CHECK_THERE = (
+    "check its workers' COGITATE_BASE_URL, COGITATE_MODEL (or COGITATE_ENDPOINTS) and key: run this again with them "
+    "and COGITATE_LLM=openai"
+)
 
 
 def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
@@ -30,13 +38,24 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
 
     If there is none, report what runs with other settings observed at their endpoints.
     """
+    here = {model.endpoint for model in settings.asked_models()}
+    elsewhere = {run: asked - here for run, asked in _asked_by_hosted_runs(settings, client).items() if asked - here}
     if settings.llm != "openai":
-        yield ok("endpoints", "these settings use none: llm is heuristic")
-        yield from map(_of_other_runs, endpoint_vitals(client))
+        if names := unasked_settings(settings):
+            found = f"llm is heuristic, so {', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect"
+            yield warning("endpoints", found, f"{SET_LLM}; or unset {', '.join(names)}")
+        elif not elsewhere:
+            yield ok("endpoints", "these settings use none: llm is heuristic")
+    for run, names_there in elsewhere.items():
+        found = f"asks models at {', '.join(sorted(names_there))}, which these settings do not use"
+        yield warning(f"run {run}", found, CHECK_THERE)
+    if settings.llm != "openai":
+        urgent = {endpoint for asked in elsewhere.values() for endpoint in asked}
+        yield from (_of_other_runs(one, one.endpoint in urgent) for one in endpoint_vitals(client))
         yield from (_of_reasoning(*learned) for learned in sorted(learned_headrooms(client).items()))
         return
     known = known_dialects(client)
-    vitals = {one.endpoint: one for one in endpoint_vitals(client)}
+    vitals = {one.endpoint: one for one in vitals_at(client, servers_of(settings))}
     asked, learned = settings.asked_models(), learned_headrooms(client)
     for name, endpoint in sorted(settings.endpoint_table().items()):
         models = sorted((model for model in asked if model.endpoint == name), key=lambda model: model.name)
@@ -49,9 +68,20 @@ def examine_endpoints(settings: Settings, client: Redis) -> Iterator[Finding]:
         if name in vitals and vitals[name].breaker != "closed":
             yield warning(
                 f"endpoint {name} breaker",
-                f"{vitals[name].breaker}: {vitals[name].why}",
+                format_breaker(vitals[name]),
                 "jobs go to their heuristic until a call succeeds; see `cogitate status`",
             )
+
+
+def _asked_by_hosted_runs(settings: Settings, client: Redis) -> dict[str, set[str]]:
+    """Return the endpoints of each run that has a host and asks a model."""
+    asked: dict[str, set[str]] = {}
+    for head in run_heads(client):
+        with contextlib.suppress(RunMissing, NewerSchema, OlderSchema, RunUnreadable, ConfigurationError, ValueError):
+            kept = RunStore.open(client, head.run).field("state", "settings") if head.held else None
+            if kept is not None and (models := kept_settings(kept, settings).asked_models()):
+                asked[head.run] = {model.endpoint for model in models}
+    return asked
 
 
 def learned_headrooms(client: Redis) -> dict[str, int]:
@@ -70,15 +100,20 @@ def _of_reasoning(model: str, tokens: int) -> Finding:
     return warning(f"model {model}", found, "set its headroom to that number, so that the next run begins with it")
 
 
-def _of_other_runs(one: EndpointVitals) -> Finding:
-    """Return the failures of an endpoint that runs of this server have observed."""
+def _of_other_runs(one: EndpointVitals, urgent: bool) -> Finding:
+    """Return the failures of an endpoint that runs of this server have observed.
+
+    Args:
+        urgent: whether a run that has a host asks it now.
+    """
     failures = sum(one.failures.values())
-    found = f"of all runs: breaker {format_breaker(one)}; {failures:,} of {one.calls:,} calls failed"
+    where = f", last at {one.server}" if one.server else ""
+    found = f"of all runs{where}: breaker {format_breaker(one)}; {failures:,} of {one.calls:,} calls failed"
     found += f" ({format_counts(one.failures)})" if failures else ""
     if one.breaker == "closed" and not one.set_aside and failures <= MUCH * one.calls:
         return ok(f"endpoint {one.endpoint}", found)
-    advice = "see `cogitate status RUN`; run this with the settings of that run to check the endpoint"
-    return warning(f"endpoint {one.endpoint}", found, advice)
+    is_down = urgent and one.breaker != "closed"
+    return (failed if is_down else warning)(f"endpoint {one.endpoint}", found, CHECK_THERE)
 
 
 def _examine(

@@ -34,6 +34,7 @@ from cogitate.scheduler.config.limits import parse_limit_name
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.inspection.endpoint_vitals import usual_seconds
 from cogitate.tasks.registry import kinds
+from cogitate.workers.llm.requests.address import called_servers
 
 
 def estimate_run(
@@ -161,7 +162,7 @@ def _fits(settings: Settings, agents: int) -> list[KindFit]:
     usual: dict[str, float] = {}
     if not settings.embedded or Path(settings.data_dir).is_dir():
         with open_state(settings) as client:
-            usual = usual_seconds(client)
+            usual = usual_seconds(client, called_servers(settings))
     known = known_before(settings, usual, settings.tick_rate)
     return pace_fit(settings, known, tick_rate=settings.tick_rate, agents=agents)
 

@@ -23,7 +23,7 @@ from cogitate.ops.formatting.vitals import (
     format_unanswered_worker,
 )
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
-from cogitate.scheduler.inspection.overview import FEW, RunOverview, Spenders
+from cogitate.scheduler.inspection.overview import FEW, OWN_PROGRAM, RunOverview, Spenders
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 from cogitate.scheduler.ledger.claims import split_failure
 from cogitate.scheduler.ledger.presence import HELD
@@ -36,8 +36,13 @@ LAGS = 5  # ticks behind schedule at which a host is too slow, as in the alerts
 SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only call for a lower rate
-WAITING = ("limited", "too slow", "no answer in time")  # values of a model whose jobs end late rather than fail
-OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
+NO_ANSWER = "no answer yet"
+WAITING = (
+    "limited",
+    "too slow",
+    "no answer in time",
+    NO_ANSWER,
+)  # values of a model whose jobs end late rather than fail
 
 
 def cards_of(
@@ -117,11 +122,11 @@ def model_card(run: RunOverview, endpoints: Sequence[EndpointVitals], *, workers
     elif asked >= FEW and not run.thought and workers:
         value, grade = "no answer in time", "bad"
     elif too_slow:
-        value, grade = "too slow", too_slow
+        value, grade = NO_ANSWER if _unanswered(run) else "too slow", too_slow
     else:
         value, grade = ("up", "good") if ours and (run.thought or not asked) else ("not called yet", "")
         if asked and not run.thought:
-            value = "no answer yet"
+            value = NO_ANSWER
     lines: list[str] = []
     for one in ours:
         named = f"{one.endpoint}: " if len(ours) > 1 else ""
@@ -167,6 +172,11 @@ def _missed(run: RunOverview) -> tuple[int, int]:
     kinds = [kind for kind in run.hour.kinds.values() if not kind.faults]
     late, slow = (sum(kind.reasons[reason] for kind in kinds) for reason in ("late", "too_slow"))
     return late, max(0, slow - _over(run))
+
+
+def _unanswered(run: RunOverview) -> bool:
+    """Return whether no model of the kinds that were not asked in the last hour has answered yet."""
+    return bool(run.slow_kinds) and all(one.ticks is None for one in run.slow_kinds)
 
 
 def _jobs(run: RunOverview, state: str) -> dict[str, str]:
@@ -234,7 +244,8 @@ def late_card(run: RunOverview) -> Card:
     if over:
         lines.append(f"{over:,} not asked, since the run ends before their answers")
     if slow > over:
-        lines.append(f"{late:,} late; {slow - over:,} not asked, since answers take longer than they may wait")
+        why = "no answer has arrived yet" if _unanswered(run) else "answers take longer than they may wait"
+        lines.append(f"{late:,} late; {slow - over:,} not asked, since {why}")
         lines += [format_slow_kind(one) for one in run.slow_kinds[:SHOWN]]
     return Card(
         name="late",
@@ -293,7 +304,7 @@ def reflections_card(run: RunOverview) -> Card:
     lines = []
     if slow:
         lines.append(f"throttled; {format_by(steering)}")
-        lines += [f"pressure: {why}"] if (why := format_pressure(steering)) else []
+        lines += [f"slowed by {why}"] if (why := format_pressure(steering)) else []
         every = "none are due" if steering.interval is None else format_every(steering)
         lines.append(f"{every}, usually every {span(steering.usual)}")
     if steering.waiting:

@@ -125,6 +125,16 @@ def format_shortfall(one: JobRecord) -> str:
     return "; ".join(filter(None, (format_class(one.failure), format_dead(one) if one.reason == "dead" else "")))
 
 
+def format_delay(one: JobRecord) -> str:
+    """Return how late the answer of a late job arrived, or that none has; "" for other jobs."""
+    if one.reason != "late":
+        return ""
+    if one.late is None:
+        return "no answer so far" if one.claims else "no worker took it"
+    ticks = one.late.tick - one.ended
+    return f"{ticks:,} tick{'' if ticks == 1 else 's'}"
+
+
 def format_used(one: JobRecord) -> str:
     """Return the usage of the newest attempt of an ended job."""
     if not one.settled:

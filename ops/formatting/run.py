@@ -14,14 +14,14 @@ from cogitate.hosting.shortfalls import shortfall_lines
 from cogitate.hosting.terminal import Terminal
 from cogitate.memory.clock import day_and_time
 from cogitate.ops.formatting.budget import budget_table, format_refusals
-from cogitate.ops.formatting.vitals import format_cadence, format_mode, format_pace, format_slow_kind
+from cogitate.ops.formatting.vitals import format_cadence, format_class, format_mode, format_pace, format_slow_kind
 from cogitate.ops.operator_requests import format_control
 from cogitate.scheduler.budget.call_value import value_lines
 from cogitate.scheduler.config.price_table import ModelPrice
 from cogitate.scheduler.engine.engine import FIGURES
-from cogitate.scheduler.inspection.summary import RunSummary
+from cogitate.scheduler.inspection.summary import RunSummary, ShortfallLine, SlowKind
 from cogitate.scheduler.inspection.vitals import SteeringStep
-from cogitate.scheduler.journal.ends import MEANING
+from cogitate.scheduler.journal.ends import MEANING, UNCLAIMED
 from cogitate.scheduler.latency.due_ticks import RUN_ENDS
 
 DEGRADED = ("denied", "too_slow", "late", "failed", "dead")
@@ -93,7 +93,12 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
             lines.append(f"  {over} {reason}: {MEANING[RUN_ENDS]}")
         if over == times:
             continue
-        line = f"  {times - over} {reason}: {MEANING[reason]}"
+        unanswered = unanswered_kinds(summary.slow_kinds) if reason == "too_slow" else []
+        if unanswered:
+            why = f"{MEANING[reason]}: {format_unanswered(unanswered, summary.shortfalls)}"
+        else:
+            why = MEANING[reason]
+        line = f"  {times - over} {reason}: {why}"
         refused = format_refusals(summary.refusals, summary.budget)
         if reason == "denied" and refused:
             line += f" ({'; '.join(refused)})"
@@ -105,6 +110,24 @@ def degraded_lines(summary: RunSummary, servers: Mapping[str, str] | None = None
         if count := sum(ends.get(figure.end, 0) for ends in summary.figures[figure.name].values()):
             lines.append(figure.sentence.format(count))
     return lines
+
+
+def unanswered_kinds(slow_kinds: Iterable[SlowKind]) -> list[SlowKind]:
+    """Return the kinds whose model has not answered yet, so nobody knows how fast it is."""
+    return [one for one in slow_kinds if one.ticks is None]
+
+
+def format_unanswered(unanswered: Collection[SlowKind], shortfalls: Iterable[ShortfallLine]) -> str:
+    """Return that models have not answered yet, and how their last jobs ended."""
+    models = sorted({one.model for one in unanswered})
+    said = f"no answer of {', '.join(models)} yet"
+    ends = [line for line in shortfalls if line.model in models]
+    if not ends:
+        return f"{said}, and no call has ended; cogitate status names missing workers"
+    last = max(ends, key=lambda line: (line.last, line.first))
+    why = last.because or last.failure
+    how = "no worker took the last jobs" if why == UNCLAIMED else f"the last calls failed ({format_class(why)})"
+    return f"{said}; {how}, see below"
 
 
 def print_summary(

@@ -14,7 +14,7 @@ from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
 from cogitate.scheduler.inspection.summary import SlowKind
 from cogitate.scheduler.inspection.vitals import SteeringVitals
 from cogitate.scheduler.ledger.claims import split_failure
-from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, UnansweredWorker
+from cogitate.scheduler.ledger.worker_signs import FailingWorker, MissingWorker, UnansweredWorker, WorkersSeen
 from cogitate.workers.llm.replies.failures import STATUS
 
 _SHOWN = {"server": "server error"}
@@ -37,6 +37,8 @@ def endpoints_table(endpoints: Sequence[EndpointVitals]) -> Table:
     table.add_column("")
     for one in endpoints:
         table.add_column(one.endpoint, overflow="fold")
+    if any(one.server for one in endpoints):
+        table.add_row("address", *(one.server for one in endpoints))
     table.add_row("breaker", *map(format_breaker, endpoints))
     for name in ("calls", "tokens", "reasoning", "in_flight", "waits", "openings"):
         table.add_row(name.replace("_", " "), *(f"{getattr(one, name):,}" for one in endpoints))
@@ -57,6 +59,8 @@ def format_breaker(one: EndpointVitals) -> str:
         words.append(f"{one.breaker} for {one.changed or 0:.0f} s ({format_class(one.why)})")
         if one.breaker == "open":
             words.append(f"next call in {one.next_probe or 0:.0f} s")
+        else:
+            words.append("one call tests it")
     if one.held:
         words.append(f"calls wait {math.ceil(one.held)} s more, as the endpoint asked")
     words += [f"{model} is set aside ({format_class(why)})" for model, why in one.set_aside.items()]
@@ -69,7 +73,11 @@ def format_counts(counts: dict[str, int]) -> str:
 
 
 _CAUSES = {"late": "late results", "failed": "failed jobs", "budget": "the budget's pace"}
-_BY = {"controller": "left to the controller", "pinned": "pinned by an operator", "settings": "the controller is off"}
+_BY = {
+    "controller": "adjusted automatically",
+    "pinned": "pinned by an operator",
+    "settings": "not adjusted automatically, by the settings",
+}
 
 
 def format_mode(steering: SteeringVitals) -> str:
@@ -81,10 +89,10 @@ def format_mode(steering: SteeringVitals) -> str:
 
 
 def format_cadence(steering: SteeringVitals) -> str:
-    """Format as in "reflections every 1,440 game minutes, at 0.5 of the usual cadence (pressure: …); …"."""
+    """Format as in "reflections every 1,440 game minutes, at 0.5 of the usual cadence (slowed by …); …"."""
     every = "no reflections" if steering.interval is None else f"reflections {format_every(steering)}"
     share = "as usual" if steering.cadence == 1 else f"at {steering.cadence:g} of the usual cadence"
-    why = f" (pressure: {pressing})" if (pressing := format_pressure(steering)) else ""
+    why = f" (slowed by {pressing})" if (pressing := format_pressure(steering)) else ""
     waiting = f"; {steering.waiting} agents wait to reflect" if steering.waiting else ""
     postponed = f"; {steering.postponed:,} postponed so far" if steering.postponed else ""
     return f"{every}, {share}{why}; {format_by(steering)}{waiting}{postponed}"
@@ -101,7 +109,7 @@ def format_pressure(steering: SteeringVitals) -> str:
 
 
 def format_by(steering: SteeringVitals) -> str:
-    """Return who controls the cadence of reflections, such as "left to the controller"."""
+    """Return who controls the cadence of reflections, such as "adjusted automatically"."""
     return _BY[steering.by]
 
 
@@ -124,6 +132,24 @@ def format_missing_worker(one: MissingWorker) -> str:
     return f"Worker {one.worker} has sent no heartbeat for {one.seconds:.0f} s"
 
 
+def worker_lines(workers: WorkersSeen, waiting: int) -> list[str]:
+    """Return what is wrong with the workers of a server, whether any is left, and what to do.
+
+    Args:
+        waiting: open jobs of the run that needs them; 0 if nothing hosts it.
+    """
+    lines = [format_missing_worker(one) for one in workers.missing]
+    lines += [format_failing_worker(one) for one in workers.failing]
+    lines += [format_unanswered_worker(one) for one in workers.unanswered]
+    if workers.able and (workers.missing or workers.failing):
+        others = "1 other worker takes" if workers.able == 1 else f"{workers.able:,} other workers take"
+        lines.append(f"{others} jobs; see why it ended, then start it again: cogitate worker")
+    elif not workers.able and (lines or waiting):
+        wait = f", and {waiting:,} open jobs need one" if waiting else ""
+        lines.append(f"No worker is left{wait}: start one with cogitate worker")
+    return lines
+
+
 def format_unanswered_worker(one: UnansweredWorker) -> str:
     """Return a line about a worker whose calls fail while those of other workers are answered."""
     calls = f"its last {one.failures:,} calls of {one.endpoint} failed ({format_class(one.why)})"
@@ -131,8 +157,12 @@ def format_unanswered_worker(one: UnansweredWorker) -> str:
 
 
 def format_slow_kind(one: SlowKind) -> str:
-    """Return the latency of a kind's answers, and how long the kind may wait for one."""
-    took, real = (f" ({ticks / one.tick_rate:.3g} s)" if one.tick_rate else "" for ticks in (one.ticks, one.most))
+    """Return the latency of a kind's answers, or that there is none yet, and how long the kind may wait for one."""
+    ticks = one.assumed if one.ticks is None else one.ticks
+    took, real = (f" ({each / one.tick_rate:.3g} s)" if one.tick_rate and each else "" for each in (ticks, one.most))
+    if one.ticks is None:
+        line = f"{one.kind}: no answer of {one.model} yet"
+        return line if ticks is None else f"{line}; {ticks:,} ticks{took} are assumed, {one.most:,}{real} are allowed"
     line = f"{one.kind}: nearly all answers take up to {one.ticks:,} ticks{took}, queue included"
     line += f"; {one.most:,}{real} are allowed"
     if one.ticks <= one.most:

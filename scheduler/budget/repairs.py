@@ -113,7 +113,9 @@ def admit_retry(
     key = JobKey(at.tick, request.kind, owner, 0, 0)
     fit = first_fitting(at, key, request)
     if fit.refused == TOO_SLOW:
-        raise RepairRefused(f"the model is currently too slow for {request.kind}: try again later")
+        raise RepairRefused(
+            f"the model is currently too slow for {request.kind}, or has not answered yet: try again later"
+        )
     if fit.refused == RUN_ENDS:
         raise RepairRefused(f"the answer for {request.kind} would come after the run's last tick")
     if fit.refused:

@@ -48,7 +48,8 @@ class Limits(Part):
         world, limits, streams, profiles = run.world(), run.facts.limits, run.streams, run.profiles
 
         def language_of(owner: str) -> str:
-            return language_of_owner(owner, profiles[owner], streams[owner].live(), world)
+            stream = streams[owner]
+            return language_of_owner(owner, profiles[owner], stream.live(), world, stream.head.summary)
 
         names, minute = world.display_names, tick.minute
         cuts = cut(streams, tick.changed, limits, tick=tick.number, minute=minute, names=names, language_of=language_of)

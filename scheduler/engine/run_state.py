@@ -54,6 +54,10 @@ class RunState(RunData):
         RunState.__init__(self, run=self.run, rules=rules, facts=facts, view=view)
         self.due.last = last
 
+    def has_answered(self, kind: str) -> bool:
+        """Return whether a model that a kind may ask has answered in this run."""
+        return any(self.latencies.has_answered(model) for model in self.rules.models_of(kind))
+
     def case_of(self, item: OpenJob) -> Case:
         """Return the case of an open job, equal to the one that a worker gets."""
         job = item.job

@@ -6,7 +6,7 @@ together and only inform operators; a run's spending is in its ledger.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -35,6 +35,7 @@ class EndpointVitals(msgspec.Struct, frozen=True, kw_only=True):
     """One endpoint. Times are seconds."""
 
     endpoint: str
+    server: str = ""  # the address that the newest caller named; "": unknown
     breaker: BreakerState  # half-open: a call may probe the endpoint, or is probing it
     why: str  # class of the failure that opened the breaker
     changed: float | None  # time since the breaker opened or closed; None: it was never open
@@ -106,17 +107,25 @@ def _change(endpoint: str, line: str) -> EndpointChange:
             return EndpointChange(endpoint, seconds, "closed")
 
 
-def usual_seconds(client: Redis) -> dict[str, float]:
-    """Return the usual seconds of a successful call, by endpoint."""
-    return {vitals.endpoint: vitals.usual for vitals in endpoint_vitals(client) if vitals.usual is not None}
+def usual_seconds(client: Redis, servers: Mapping[str, str]) -> dict[str, float]:
+    """Return the usual seconds of a successful call, by endpoint.
+
+    Args:
+        servers: endpoint -> address that the workers call, if known; what was measured at another does not count.
+    """
+    every = vitals_at(client, servers)
+    return {vitals.endpoint: vitals.usual for vitals in every if vitals.usual is not None}
 
 
-def unreachable_endpoints(client: Redis, among: Collection[str]) -> list[str]:
-    """Return those of these endpoints whose breaker is open, by name."""
-    if not among:
-        return []
-    every = endpoint_vitals(client)
+def unreachable_endpoints(client: Redis, among: Collection[str], servers: Mapping[str, str]) -> list[str]:
+    """Return those of these endpoints whose breaker is open, by name; `servers` as for `usual_seconds`."""
+    every = vitals_at(client, servers)
     return [vitals.endpoint for vitals in every if vitals.endpoint in among and vitals.breaker != "closed"]
+
+
+def vitals_at(client: Redis, servers: Mapping[str, str]) -> list[EndpointVitals]:
+    """Return every endpoint that was called, without those whose state comes from another address than in `servers`."""
+    return [one for one in endpoint_vitals(client) if one.server in ("", servers.get(one.endpoint, one.server))]
 
 
 def _vitals(
@@ -139,6 +148,7 @@ def _vitals(
     ordered = sorted(int(took) / _SECOND for took in times)
     return EndpointVitals(
         endpoint=name,
+        server=gate.get(b"server", b"").decode(),
         breaker=breaker,
         why=gate.get(b"why", b"").decode() if is_open else "",
         changed=None if since is None else round((now - since) / _SECOND, 3),

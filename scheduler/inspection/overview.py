@@ -34,6 +34,7 @@ from cogitate.tasks.job import Cost
 HOUR = 60  # game minutes
 MINUTE = 60.0  # real seconds
 MOST_LATELY = 600  # ticks of the last real minute that are read
+OWN_PROGRAM = 'start the program that hosts it again, with exist="resume"'
 RESUME = "resume"  # the field of the description with the command that resumes the run
 FEW = 3  # fewest jobs for a meaningful share
 SHORT = ("denied", *BY_MODEL)  # reasons why a job for a model ended without a model's answer
@@ -169,7 +170,7 @@ def run_overview(client: Redis, run: str, now: float | None = None) -> RunOvervi
         status=(status or b"").decode(),
         held=held,
         host=(host or b"").decode(),
-        resume=str(typed_json.decode(described or b"{}").get(RESUME, "")),
+        resume=_resume_of(described),
         tick=int(tick),
         minute=hour.minute,
         clock=clock,
@@ -212,3 +213,14 @@ def _tick_rate(store: RunStore) -> float | None:
         return typed_json.decode(prior, LatencyPrior).tick_rate if prior is not None else None
     except msgspec.DecodeError:
         return None
+
+
+def resume_command(store: RunStore) -> str:
+    """Return the command that resumes a run, a finished one for more days; "" if the user's own program hosts it."""
+    status, described = store.state("status", "describe")
+    more = " --days N (more days than so far)" if status == b"finished" else ""
+    return f"{command}{more}" if (command := _resume_of(described)) else ""
+
+
+def _resume_of(described: bytes | None) -> str:
+    return str(typed_json.decode(described or b"{}").get(RESUME, ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -42,12 +43,13 @@ from cogitate.tasks.registry import is_kind, kind_of
 
 
 class SlowKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind with jobs that skipped the model because its answer would have been late."""
+    """A kind with jobs that skipped the model because no answer was expected in time."""
 
     kind: str
     jobs: int  # that skipped the model
     model: str  # the last option of its jobs
-    ticks: int  # within which nearly all remembered answers arrived, late ones included
+    ticks: int | None  # within which nearly all remembered answers arrived, late ones included; None: no answer yet
+    assumed: int | None = None  # ticks that admission assumes for a call as long as no answer has arrived
     most: int  # ticks that a job of the kind may wait
     tick_rate: float | None  # ticks per second; None: unknown
 
@@ -55,7 +57,7 @@ class SlowKind(msgspec.Struct, frozen=True, kw_only=True):
 def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int]) -> list[SlowKind]:
     """Return the kinds whose model is too slow, in descending order of the number of jobs.
 
-    It omits kinds that this process does not know, and kinds without an answer so far.
+    It omits kinds that this process does not know, and kinds with fixed due ticks.
 
     Args:
         settings: the run's stored settings.
@@ -71,10 +73,15 @@ def slow_kinds(store: RunStore, settings: Settings, too_slow: Mapping[str, int])
     for count, name in counts:
         model = settings.tier_models(name)["routine"]
         bounds, ticks = adaptive_bounds(kind_of(name), settings), latencies.nearly_all_within(name, model)
-        if bounds is not None and ticks is not None:
-            slow.append(
-                SlowKind(kind=name, jobs=count, model=model, ticks=ticks, most=bounds.most, tick_rate=tick_rate)
+        if bounds is None or not model:
+            continue
+        usual = latencies.prior.usual.get(model) if ticks is None else None
+        assumed = None if usual is None else math.ceil(usual)
+        slow.append(
+            SlowKind(
+                kind=name, jobs=count, model=model, ticks=ticks, assumed=assumed, most=bounds.most, tick_rate=tick_rate
             )
+        )
     return slow
 
 

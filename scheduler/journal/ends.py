@@ -46,7 +46,7 @@ LEFT = "left"  # refusal of a request for an owner that leaves with the same tic
 #: Explanations of reasons and refusals.
 MEANING: Mapping[str, str] = {
     "denied": "refused by a limit of the budget",
-    "too_slow": "the model is too slow for the due tick and was not called",
+    "too_slow": "no answer was expected by the due tick, so the model was not called",
     LOW_VALUE: "its expected value is below what the limits of the day afford",
     RUN_ENDS: "its answer would come after the run's last tick, so the model was not called",
     "late": "not ready when due",
@@ -155,6 +155,7 @@ def _end_of(run: str, ended: Ended, note: EndNote, why: str, applied: tuple[Chan
 
 
 REASONS = ("failed", "late", "dead")  # of jobs whose model failed or was not asked in time
+UNCLAIMED = "unclaimed"  # class of the failure of a late job that no worker had claimed
 
 #: Failures of a kind's own code, which no model caused or could have prevented.
 OF_KINDS = frozenset({EFFECTS_REFUSED, PROMPT_FAILED, named_failure(UNUSABLE, KIND_FAILED)})
@@ -182,22 +183,23 @@ def breaker_cause(note: EndNote) -> str:
 
 
 def note_shortfall(shortfalls: Shortfalls, ended: Ended, note: EndNote, model: str, tick: int, minute: int) -> None:
-    """Count a job's end if a classified failure caused it.
+    """Count a job's end if a classified failure caused it, or if it was late and no worker had claimed it.
 
     Args:
         model: that admission assigned to the job; empty: it asks none.
     """
-    if not model or not note.failure or note.failure in OF_KINDS:
-        return
     if ended.reason not in REASONS or ended.end == "stale":  # the failure of a stale end is a precondition
         return
+    failure = note.failure or (UNCLAIMED if ended.reason == "late" and not note.attempts else "")
+    if not model or not failure or failure in OF_KINDS:
+        return
     because = breaker_cause(note)
-    key = f"{model}|{note.failure}|{because}"
+    key = f"{model}|{failure}|{because}"
     shortfall = shortfalls.get(key)
     if shortfall is None:
         shortfall = shortfalls[key] = Shortfall(
             model=model,
-            failure=note.failure,
+            failure=failure,
             because=because,
             first=tick,
             first_minute=minute,

@@ -184,9 +184,13 @@ class Latencies:
         line = self._needs[pair]
         return None if line is None else max(1, math.ceil(line[0] + line[1] * ahead) + 1)
 
+    def has_answered(self, model: str) -> bool:
+        """Return whether the run has a sample of a model's latency."""
+        return any(samples for _, samples in self._of_model(model))
+
     def is_assumed(self, model: str) -> bool:
         """Return whether a model's latency is only a guess of the prior."""
-        return model in self.prior.assumed and not any(samples for _, samples in self._of_model(model))
+        return model in self.prior.assumed and not self.has_answered(model)
 
     def is_too_slow(self, kind: str, model: str, ahead: int, most: int) -> bool:
         """Return whether too many answers would take longer than `most` ticks; the prior decides without samples."""

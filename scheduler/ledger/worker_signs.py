@@ -199,7 +199,7 @@ class WorkerCount:
         self._lost, self._lost_before = lost, lost()
         self._clock = clock
         self._read: float | None = None  # time of the last reading
-        self._alive: int | None = None
+        self.seen: WorkersSeen | None = None  # as last read; None: unknown
 
     def alive(self) -> int | None:
         """Return the number of workers; None if it is unknown."""
@@ -208,12 +208,12 @@ class WorkerCount:
         if not away and (self._read is None or now - self._read >= EVERY):
             self._read = now
             try:
-                self._alive = workers_seen(self._client).able
+                self.seen = workers_seen(self._client)
             except (RedisError, OSError):  # the next commit reports the error; here only a chart lacks the number
                 away = True
         if away:
-            self._read, self._alive = now + GOOD_FOR - EVERY, None
-        return self._alive
+            self._read, self.seen = now + GOOD_FOR - EVERY, None
+        return None if self.seen is None else self.seen.able
 
 
 def _signs(client: Redis) -> dict[str, _Sign]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from itertools import product
 
@@ -28,6 +28,7 @@ log = structlog.get_logger()
 
 _MOST_DOUBTS = 1_000  # warnings that one host remembers
 _NAMED = 3  # owners that one warning names
+_SHARED = ("group:", "location:")  # owners that stand for several agents
 _SCOPES = ("agent:", "npc:", "group:", "location:")
 _LEAST_PRICE = 1_000  # micro-dollars per million tokens: a tenth of a cent, below every paid model
 _LISTED = 5  # names that one log line lists
@@ -49,9 +50,16 @@ class Doubts:
         self._state, self._is_here = state, is_here
         self._logged: set[str] = set()
 
-    def look(self, owner: str, entry: Entry, tick: int, minute: int) -> None:
-        """Check an observation of a tick."""
+    def look(self, owner: str, entry: Entry, tick: int, minute: int, *, of_event: bool = False) -> None:
+        """Check an observation of a tick.
+
+        Args:
+            of_event: whether it is the part of an event that this owner remembers.
+        """
         state = self._state
+        if owner.startswith(_SHARED) and not of_event:
+            then = "observe it for each of them too, or broadcast an event whose subjects they are"
+            self._tell("observation.for_one_owner", owner, owner=owner, why="no agent remembers it", then=then)
         if entry.minute == tick != minute:
             self._tell(
                 "observation.dated_by_tick",
@@ -69,6 +77,12 @@ class Doubts:
                 self._unknown("observation.unknown_subject", subject, list(state.streams))
             elif f"event.unknown_name {subject}" not in self._logged and (called := self._called(subject)):
                 self._tell("observation.unknown_subject", subject, what=subject, then=_meant(called))
+
+    def look_at_owners(self, joining: Collection[str]) -> None:
+        """Warn, at the end of a tick, about a run that has never had an owner."""
+        if not (self._state.profiles or self._state.retired or joining):
+            then = "nobody remembers or thinks: give owners={…}, or loop.join(owner, profile)"
+            self._tell("run.no_owners", "", then=then)
 
     def look_at_names(self, names: Iterable[str]) -> None:
         """Check the names in an event, and warn about unknown ones."""
@@ -213,15 +227,20 @@ def tell_misspelt_variables(run: str) -> None:
 
 def tell_unasked(run: str, settings: Settings, given: Settings) -> None:
     """Warn about a model or an endpoint that a host sets for a run that asks no model."""
-    names: list[str] = [name for name in ("base_url", "model", "embeddings") if name in given.model_fields_set]
+    names = unasked_settings(given)
     if names and settings.llm == "heuristic":
         log.warning(
             "model.unused",
             run=run,
             what=_listed(names),
             why='llm is "heuristic"',
-            then='set llm = "openai" and limit_tokens or limit_usd',
+            then='set llm = "openai" (COGITATE_LLM=openai) and limit_tokens or limit_usd',
         )
+
+
+def unasked_settings(given: Settings) -> list[str]:
+    """Return the given settings that have no effect on a run that asks no model."""
+    return [name for name in ("base_url", "model", "embeddings") if name in given.model_fields_set]
 
 
 def _listed(names: list[str]) -> str:

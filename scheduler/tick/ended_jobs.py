@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import structlog
 
@@ -18,11 +19,16 @@ MOST_OWNERS = 10  # owners that a log line names
 
 
 class EndedJobs:
-    """Counts and logs the jobs of a run that end in this process."""
+    """Counts and logs the jobs of a run that end in this process.
 
-    def __init__(self, run: str) -> None:
+    Args:
+        has_answered: returns whether a model that a kind may ask has answered in this run.
+    """
+
+    def __init__(self, run: str, has_answered: Callable[[str], bool] = lambda _kind: True) -> None:
         self.counts: Counter[tuple[str, str, str]] = Counter()  # by kind, source and reason
         self._run = run
+        self._has_answered = has_answered
         # What the log has already, because each is logged once:
         self._refused: set[str] = set()  # kinds with refused effects
         self._failed: set[str] = set()  # kinds with faults in `due`, `wake` or `heeds`
@@ -73,6 +79,9 @@ class EndedJobs:
             lasting = refused == TOO_SLOW or refused.startswith(("day:", "run:"))
             if decided.decision == "dropped" and lasting and (kind, reason_of(refused)) not in self._dropped:
                 self._dropped.add((kind, reason_of(refused)))
+                then = "dropped jobs have no result; cogitate status counts them"
+                if refused == TOO_SLOW and not self._has_answered(kind):
+                    then = f"its model has not answered yet: check workers and endpoint with cogitate doctor; {then}"
                 log.warning(
                     "job.dropped",
                     run=self._run,
@@ -80,7 +89,7 @@ class EndedJobs:
                     kind=kind,
                     owner=decided.key.owner,
                     why=limit_of_cell(refused) if " " in refused else refused,
-                    then="dropped jobs have no result; cogitate status counts them",
+                    then=then,
                 )
         for (limit, kind), owners in of_tick.items():
             log.info(

@@ -132,7 +132,7 @@ class RunLoop(RunEnd):
         self._ends: tuple[JobEnd, ...] = ()  # those that the tick decided after the world's turn
         self.changing = threading.RLock()  # held while memories change, for readers in other threads
         self._interrupted = threading.Event()  # set: no other tick begins
-        self.ended = EndedJobs(ledger.run)
+        self.ended = EndedJobs(ledger.run, self.state.has_answered)
         self._watchers = watchers
         # The host's seconds for each of the newest ticks, without waiting and the world's turn.
         self.tick_seconds: deque[float] = deque(maxlen=TIMED_TICKS)

@@ -105,6 +105,7 @@ class WorldCalls:
     def take(self) -> tuple[WorldTurn, bytes | None]:
         """Return the world's turn, and its checkpoint if it gave one; forget both."""
         self._changes.end(self)
+        self.doubts.look_at_owners(self._turn.joins)
         taken = self._turn, self._checkpoint
         self._turn, self._checkpoint = WorldTurn(), None
         return taken
@@ -122,7 +123,7 @@ class WorldCalls:
         """Undo the world's calls since a mark."""
         self._turn, self._checkpoint = copied(mark.turn), mark.checkpoint
 
-    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object]) -> bool:
+    def observe(self, owner: str, entry: Entry | Observation | Mapping[str, object], *, of_event: bool = False) -> bool:
         """Collect an observation, and return whether the owner will remember it; a fork may drop it."""
         self.check_turn()
         known = self.known(owner)
@@ -135,7 +136,7 @@ class WorldCalls:
                 "(`max_text`)"
             )
         if not self.redelivering:
-            self.doubts.look(known, checked, self.present, now)
+            self.doubts.look(known, checked, self.present, now, of_event=of_event)
         kept = self._changes.remembered(known, checked)
         if kept is not None:
             self._turn.observed.append((known, kept))
@@ -217,7 +218,7 @@ class WorldCalls:
         if what.group:
             self.known(what.group)
         routed = self._routed(known, what)
-        if self.observe(known, routed.entry) and routed.strategy == "integrate":
+        if self.observe(known, routed.entry, of_event=True) and routed.strategy == "integrate":
             self.apply(asks_for_integration(known, self.present))
         return routed.strategy
 

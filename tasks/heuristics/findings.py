@@ -85,8 +85,8 @@ def _agreed(recalled: Recalled, last: Entry, minute: int) -> Iterable[Finding]:
     Args:
         last: the last line that adds to the appointment.
     """
-    lines = [e for e in recalled.entries if is_dialogue(e) and {*e.subjects} == {*last.subjects}]
-    lines = [e for e in lines if last.minute - GAP < e.minute and e.number <= last.number]
+    near = (e for e in recalled.entries if last.minute - GAP < e.minute and e.number <= last.number)
+    lines = [e for e in near if is_dialogue(e) and {*e.subjects} == {*last.subjects}]
     told = [recalled.told_by_number[line.number].line for line in lines]
     at = next((at for at in range(len(lines) - 1, -1, -1) if _naming(told[at].text, minute)), None)
     if at is None:

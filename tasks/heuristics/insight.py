@@ -7,10 +7,11 @@ claims nothing beyond its entries, and repeats an earlier reflection only if not
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from functools import lru_cache
-from itertools import chain
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property, lru_cache
+from itertools import chain, islice
 from math import inf, sqrt
 from operator import itemgetter, mul
 from statistics import fmean
@@ -33,17 +34,15 @@ from cogitate.tasks.heuristics.closing import is_closed, is_past
 from cogitate.tasks.heuristics.findings import promises_of, typed_findings
 from cogitate.tasks.heuristics.plans.dated_lines import mentions_in
 from cogitate.tasks.heuristics.pressing import IMPORTANT, are_of_one_matter
-from cogitate.tasks.heuristics.promises import MOST_QUOTED
 from cogitate.tasks.heuristics.reading import BY_TIME, TIMED, sentences_of
 from cogitate.tasks.heuristics.recalled import Finding, Recalled, tell
-from cogitate.tasks.heuristics.themes import TRIVIAL, Part, Sentence, nearness, read, weights_of
+from cogitate.tasks.heuristics.themes import TRIVIAL, Sentence, nearness, parts_of, weights_of
 
 QUIET = "It's been a quiet period. Nothing particularly notable has happened."  # streams design, task 8
 _NOTHING = "…"  # in a language without a phrase for it
 NOTABLE = 4  # least importance to be told beside another finding, with few observations, or a second time
 EVIDENCE = 20  # entries at most (streams design)
 MOST_CENTRAL = 3  # sentences beside the typed finding
-FEWEST = 2  # content words of a sentence that can stand alone
 OUTSTANDING = 2  # standard deviations of importance above the mean of a period
 _SUBJECT = 3  # most words of a subject before the verb of a state
 _SEEN, _NOTABLE, _REMARK = range(3)  # ranks
@@ -93,8 +92,7 @@ def _joined(recalled: Recalled, chosen: Iterable[Finding]) -> str:
     for finding in chosen:
         said = finding.text
         if is_dialogue(recalled.by_number[finding.evidence[-1]]):
-            named = {name: part for name, part in recalled.short.items() if name in text}
-            said = with_short_names(with_short_names(said, named, first=False), recalled.short)
+            said = with_short_names(said, recalled.short, {name for name in recalled.short if name in text})
         text = joined((text, said)) if text else said
     return text
 
@@ -107,7 +105,6 @@ def weigh_ahead(entry: Entry, sentences: Iterable[Sentence], around: str) -> Non
     """
     for sentence in sentences:
         said = sentence.part.text
-        _stands(sentence.part)
         if not is_dialogue(entry):
             _is_state(said)
         else:
@@ -135,34 +132,45 @@ def _central(recalled: Recalled, least: int, over: Over, fresh: _Fresh) -> list[
     """
     known = {recalled.told_by_number[e.number].key for e in recalled.before}
     new = [e for e in recalled.recent if rating(e) >= least and recalled.told_by_number[e.number].key not in known]
-    telling = [(entry, [*_tellable(recalled, entry, over)]) for entry in new]
-    sentences = [s for _, found in telling for s in found]
+    by_entry = [_tellable(recalled, entry, over) for entry in new]
+    sentences = [*chain.from_iterable(by_entry)]
     earlier = (e.text for e in recalled.before if e.type in ("observation", "message"))
     weights = weights_of(sentences, recalled.repeats, earlier)
-    entries_with = Counter(chain.from_iterable({w for s in found for w in s.part.stems} for _, found in telling))
-    ranks = _Ranks(recalled, entries_with)
-    near = [(ranks.of(s), not _stands(s.part), -nearness(s, weights), s.number, s) for s in sentences]
-    near.sort(key=itemgetter(0, 1, 2, 3))
+    ranks = _Ranks(recalled, by_entry)
     most = _outstanding(recalled.recent)
-    foremost = [one for one in near if one[-1].importance >= most][:1]
+    near = _by_nearness(sentences, ranks, weights)
+    foremost = _by_nearness([s for s in sentences if s.importance >= most], ranks, weights)
     chosen: list[Finding] = []
     told: set[str] = set()
     half = 0.0
-    for rank, _, negated, number, sentence in (*near[:1], *foremost, *near):
-        entry, said, words = recalled.by_number[number], sentence.part.text, sentence.part.stems
+    for rank, nearness_of, sentence in chain(islice(near, 1), islice(foremost, 1), near):
+        entry, said, words = recalled.by_number[sentence.number], sentence.part.text, sentence.part.stems
         if len(chosen) == MOST_CENTRAL or (chosen and rank == _REMARK):
             break
-        is_near = -negated >= half or sentence.importance >= most
+        is_near = nearness_of >= half or sentence.importance >= most
         is_new = 3 * len(words - told) >= len(words) and not said.endswith(QUESTIONS)
         if (chosen and not (is_near and is_new)) or _is_over(recalled, entry, said):
             continue
         if is_dialogue(entry) and any(_are_of_one_talk(entry, recalled.by_number[one.evidence[0]]) for one in chosen):
             continue
         if fresh(text := tell(recalled, entry, said), words):
-            chosen.append(Finding(text, (number,)))
+            chosen.append(Finding(text, (sentence.number,)))
             told |= words
-            half = half or -negated / 2
+            half = half or nearness_of / 2
     return chosen
+
+
+def _by_nearness(
+    sentences: Iterable[Sentence], ranks: _Ranks, weights: Mapping[str, float]
+) -> Iterator[tuple[int, float, Sentence]]:
+    """Yield sentences with their rank and nearness: by rank, then those that stand alone first, then the nearest."""
+    groups = defaultdict[tuple[int, bool], list[Sentence]](list)
+    for sentence in sentences:
+        groups[ranks.of(sentence), not sentence.part.stands].append(sentence)
+    for (rank, _), group in sorted(groups.items(), key=itemgetter(0)):
+        near = [(nearness(sentence, weights), sentence) for sentence in group]
+        near.sort(key=lambda pair: (-pair[0], pair[1].number))
+        yield from ((rank, nearness_of, sentence) for nearness_of, sentence in near)
 
 
 class _Ranks:
@@ -172,22 +180,31 @@ class _Ranks:
     ordinary states and remarks.
     """
 
-    def __init__(self, recalled: Recalled, entries_with: Mapping[str, int]) -> None:
+    def __init__(self, recalled: Recalled, by_entry: Sequence[Sequence[Sentence]]) -> None:
         self._recalled = recalled
-        self._entries_with = entries_with
+        self._by_entry = by_entry
         seen = [rating(entry) for entry in recalled.recent if not is_dialogue(entry)]
         self._is_eventful = len(seen) == len(recalled.recent) or max(seen, default=0) >= NOTABLE
+
+    @cached_property
+    def _entries_with(self) -> Mapping[str, int]:
+        """Return the number of entries with each word."""
+        return Counter(chain.from_iterable({word for s in found for word in s.part.stems} for found in self._by_entry))
 
     def of(self, sentence: Sentence) -> int:
         """Return the rank of a sentence, 0 for the first."""
         said, stemmed = sentence.part.text, sentence.part.stems
         is_notable = sentence.importance >= NOTABLE
         if is_dialogue(self._recalled.by_number[sentence.number]):
-            recurs = 2 * sum(self._entries_with[word] > 1 for word in stemmed) >= len(stemmed)
-            return _NOTABLE if is_notable and (recurs or _is_telling(said, self._recalled.language)) else _REMARK
+            is_told = is_notable and (_is_telling(said, self._recalled.language) or self._recurs(stemmed))
+            return _NOTABLE if is_told else _REMARK
         if is_notable:
             return _NOTABLE
         return _SEEN if not self._is_eventful and sentence.importance >= ORDINARY and not _is_state(said) else _REMARK
+
+    def _recurs(self, words: Collection[str]) -> bool:
+        """Return whether half of these words are in several entries."""
+        return 2 * sum(self._entries_with[word] > 1 for word in words) >= len(words)
 
 
 @lru_cache(maxsize=65_536)
@@ -226,33 +243,33 @@ def _outcomes(recalled: Recalled, chosen: Iterable[Finding], fresh: _Fresh) -> l
 
     Observations are also about one matter if they alone in the period share a word other than a name.
     """
+    matters = [recalled.by_number[finding.evidence[0]] for finding in chosen]
+    matters = [e for e in matters if not is_dialogue(e) and _is_grave(e, recalled.language)]
+    if not matters:
+        return []
     seen = sorted((e for e in recalled.recent if not is_dialogue(e) and rating(e) >= NOTABLE), key=BY_TIME)
-    counts = Counter(term for entry in seen for term in TERMS.of(entry.text))
-
-    def is_outcome(entry: Entry, later: Entry) -> bool:
-        named = [name for name in recalled.names.values() if name in entry.text]
-        if BY_TIME(later) <= BY_TIME(entry):
-            return False
-        if are_of_one_matter(entry.text, later.text, named, is_loose=False):
-            return True
-        shared = TERMS.of(entry.text).keys() & TERMS.of(later.text).keys() - TERMS.of(" ".join(named)).keys()
-        return any(counts[term] == 2 for term in shared)
-
+    counts = Counter(chain.from_iterable(TERMS.of(entry.text) for entry in seen))
     outcomes: list[Finding] = []
-    for number in [finding.evidence[0] for finding in chosen]:
-        entry = recalled.by_number[number]
-        if not is_dialogue(entry) and (rating(entry) >= IMPORTANT or tells_trouble(entry.text, recalled.language)):
-            end = next((e for e in reversed(seen) if is_outcome(entry, e)), None)
-            told = recalled.told_by_number[end.number].sentences[:1] if end is not None else ()
-            outcomes += [
-                Finding(text, (s.number,))
-                for s in told
-                if fresh(text := tell(recalled, recalled.by_number[s.number], s.part.text), s.part.stems)
-            ]
+    for entry in matters:
+        named = [name for name in recalled.names.values() if name in entry.text]
+        words = TERMS.of(entry.text).keys() - set().union(*map(TERMS.of, named))
+        rare = {word for word in words if counts[word] == 2}
+        for end in reversed(seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :]):
+            shares_word = not rare.isdisjoint(TERMS.of(end.text))
+            if shares_word or are_of_one_matter(entry.text, end.text, named, is_loose=False):
+                for sentence in recalled.told_by_number[end.number].sentences[:1]:
+                    text = tell(recalled, end, sentence.part.text)
+                    if fresh(text, sentence.part.stems):
+                        outcomes.append(Finding(text, (end.number,)))
+                break
     return outcomes
 
 
-def _tellable(recalled: Recalled, entry: Entry, over: Over) -> Iterable[Sentence]:
+def _is_grave(entry: Entry, language: str) -> bool:
+    return rating(entry) >= IMPORTANT or tells_trouble(entry.text, language)
+
+
+def _tellable(recalled: Recalled, entry: Entry, over: Over) -> Sequence[Sentence]:
     """Return the sentences of an entry that may be told."""
     one = recalled.told_by_number[entry.number]
     if entry.number not in over:
@@ -270,17 +287,6 @@ def _recurring(recalled: Recalled, over: Over) -> list[Finding]:
         for s, entry in found
         if not _is_over(recalled, entry, s.part.text)
     ]
-
-
-@lru_cache(maxsize=32_768)
-def _stands(part: Part) -> bool:
-    """Return whether a sentence makes sense alone and is short enough to quote."""
-    return (
-        len(part.stems) >= FEWEST
-        and len(part.text) <= MOST_QUOTED
-        and not part.text.endswith(QUESTIONS)
-        and language_of(part.text).stands_alone(part.text)
-    )
 
 
 def _is_over(recalled: Recalled, entry: Entry, sentence: str) -> bool:
@@ -302,7 +308,7 @@ class _Fresh:
 
     def __init__(self, recalled: Recalled) -> None:
         earlier = (e.text for e in recalled.before if e.type == "reflection")
-        told = [read(with_full_names(text, recalled.short)).parts for text in earlier]
+        told = [parts_of(with_full_names(text, recalled.short)) for text in earlier]
         self._ever = {normal(part.text) for parts in told for part in parts}
         self._lately: list[Set[str]] = [part.stems for parts in told[-READ_AGAIN:] for part in parts]
 

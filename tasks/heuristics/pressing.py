@@ -23,7 +23,7 @@ from cogitate.memory.language.times import anchor_days
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.profile import Location
 from cogitate.memory.retrieval.terms import TERMS, term_counts
-from cogitate.memory.summaries.conversations import GAP, parse_line, quoted_speaker
+from cogitate.memory.summaries.conversations import parse_line, quoted_speaker
 from cogitate.tasks.heuristics.reading import BY_TIME
 
 NOTABLE = 4  # least importance of a pressing matter: above that of an ordinary event
@@ -56,8 +56,8 @@ def find_pressing(
     if not clock_in_force().has_times:
         since = max((entry.minute for entry in entries if entry.type == "plan"), default=0) - 1
     least = NOTABLE if knows_trouble(language) else IMPORTANT
-    recent = sorted((e for e in entries if e.minute > since and e.number not in agreed), key=BY_TIME)
-    seen = [e for e in recent if e.type == "observation" and e.source == "perception"]
+    recent = sorted((e for e in entries if e.minute > since), key=BY_TIME)
+    seen = (e for e in recent if e.type == "observation" and e.source == "perception" and e.number not in agreed)
     found = [e for e in seen if e.importance >= least and tells_trouble(e.text, language)]
     if not found:
         return []
@@ -70,7 +70,7 @@ def find_pressing(
         before = (e for e in entries if e.type == "observation" and BY_TIME(e) < BY_TIME(entry))
         return (
             not _is_done_or_said(entry.text, name, names)
-            and find_answer(entry, entry.text, later, aside, names, language) is None
+            and find_answer(entry.text, later, aside, names) is None
             and not any(_is_sequel(entry, e, aside, language) for e in before if e.minute > since - DAY)
             and not any(text.endswith(quote(entry, names, language)) for text in planned)
             and not appointments([entry], places, entry.minute - DAY, entry.minute + _AHEAD)
@@ -130,21 +130,17 @@ def _is_sequel(entry: Entry, before: Entry, aside: Sequence[str], language: str)
     return next(iter(told), "") not in earlier and not tells_trouble(news, language)
 
 
-def find_answer(
-    matter: Entry, said: str, later: Iterable[Entry], aside: Sequence[str], names: Mapping[str, str], language: str
-) -> Entry | None:
+def find_answer(said: str, later: Iterable[Entry], aside: Sequence[str], names: Mapping[str, str]) -> Entry | None:
     """Return the first later observation or line that is about a matter, if any.
 
     Args:
-        said: the sentence that raises the matter. Talk that follows at once still raises it and is no answer.
+        said: the sentence that raises the matter. Talk about it settles it: what is agreed there counts from then on.
         aside: the owner's name, then names of places. A deed of the owner answers by any word except its name.
     """
-    own, since = TERMS.of(aside[0]).keys(), matter.minute + (GAP if clock_in_force().has_times else 0)
+    own = TERMS.of(aside[0]).keys()
     for entry in later:
         is_talk = is_dialogue(entry)
         for text in _told(entry, names):
-            if is_talk and (entry.minute <= since or tells_trouble(text, language)):
-                continue
             if are_of_one_matter(said, text, aside, is_loose=not is_talk and entry.importance >= NOTABLE):
                 return entry
             if not is_talk and did(text, aside[0]) and TERMS.of(said).keys() & TERMS.of(text).keys() - own:

@@ -33,6 +33,7 @@ def read_ahead(entry: Entry, owner: str, entries: Sequence[Entry], world: WorldF
     read_talk(owner, entries, world.names)
     if names_time(entry.text):
         told = first_person(entry, owner, names)
+        calls_off(entry.text)
         calls_off(told.text)
         appointments([told], world.locations, 0, 0)
     find_promises(owner, entries, names)

@@ -18,7 +18,7 @@ from cogitate.memory.language.text import normal
 from cogitate.memory.summaries.conversations import first_person, parse_line
 from cogitate.memory.summaries.statements import news_of
 from cogitate.memory.summaries.transcripts import without_directions
-from cogitate.tasks.heuristics.themes import Sentence, read, sentence_of
+from cogitate.tasks.heuristics.themes import Sentence, parts_of, sentence_of
 
 Found = TypeVar("Found")
 _NOT_SO = " Otherwise: "  # the text after it tells what did not happen
@@ -104,7 +104,7 @@ def sentences_of(entry: Entry, line: Utterance, whole: bool) -> tuple[Sentence, 
         said = without_directions(said)
     return tuple(
         sentence_of(part, entry.number, rating(entry))
-        for part in read(said, whole).parts
+        for part in parts_of(said, whole)
         if not (is_dialogue(entry) and is_courtesy(part.text, _NO_SPEAKERS))
     )
 

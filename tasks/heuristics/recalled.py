@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -82,8 +82,8 @@ class Recalled:
     @cached_property
     def short(self) -> Mapping[str, str]:
         """Return the short names of owners, which replace their full names after the first mention."""
-        names = (self.names if self.owners is None else self.owners).values()
-        return short_names(names, [*names]) if calls_by_short_name(self.language) else {}
+        names = self.names if self.owners is None else self.owners
+        return _short_names(tuple(names.values())) if calls_by_short_name(self.language) else {}
 
     @cached_property
     def says_i(self) -> bool:
@@ -98,6 +98,11 @@ class Recalled:
     def of(self, subject: str) -> str:
         """Return the name of somebody or of a place."""
         return resolve_name(subject, self.names)
+
+
+@lru_cache(maxsize=16)  # runs
+def _short_names(names: tuple[str, ...]) -> Mapping[str, str]:
+    return short_names(names, names)
 
 
 class Finding(NamedTuple):

@@ -8,6 +8,7 @@ from itertools import islice
 
 from cogitate.memory.entry import Entry, resolve_name
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, languages_of, prevailing_language
+from cogitate.memory.language.quotations import without_quotations
 from cogitate.memory.profile import Profile
 from cogitate.memory.routines import routine_text
 from cogitate.tasks.heuristics.reading import SAID
@@ -26,7 +27,7 @@ def language_of_profiles(profiles: Iterable[Profile]) -> str | None:
 
 def thinking_language(case: Case) -> str:
     """Return the ISO 639 code of the language in which the owner of a job thinks; English by default."""
-    found = _known(case.job.key.owner, case.profile, case.entries, case.world)
+    found = _known(case.job.key.owner, case.profile, case.entries, case.world, case.job.summary)
     return ENGLISH if found == UNDETERMINED else found
 
 
@@ -38,30 +39,29 @@ def quoting_language(case: Case) -> str:
     """
     if told := case.job.param("language", ""):
         return told
-    return language_of_owner(case.job.key.owner, case.profile, case.entries, case.world)
+    return language_of_owner(case.job.key.owner, case.profile, case.entries, case.world, case.job.summary)
 
 
 def language_params(moment: Moment) -> dict[str, str]:
     """Return the request parameter with the owner's language of quotes, if only its memories show it."""
-    if _known(moment.owner, moment.profile, (), moment.world) != UNDETERMINED:
+    owner, profile, stream, world = moment.owner, moment.profile, moment.stream, moment.world
+    if _known(owner, profile, (), world, "") != UNDETERMINED:
         return {}
-    return {"language": language_of_owner(moment.owner, moment.profile, moment.stream.live(), moment.world)}
+    return {"language": language_of_owner(owner, profile, stream.live(), world, stream.head.summary)}
 
 
-def language_of_owner(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts) -> str:
-    """Return the language in which an owner quotes, by all its entries."""
-    return _or_heard(_known(owner, profile, entries, world), entries)
+def language_of_owner(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts, summary: str) -> str:
+    """Return the language in which an owner quotes, by all its entries and its long-term summary."""
+    found = _known(owner, profile, entries, world, summary)
+    return prevailing_language([*(e.text for e in entries), summary]) if found == UNDETERMINED else found
 
 
-def _or_heard(language: str, entries: Iterable[Entry]) -> str:
-    return prevailing_language(entry.text for entry in entries) if language == UNDETERMINED else language
-
-
-def _known(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts) -> str:
+def _known(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldFacts, summary: str) -> str:
     """Return the language that an owner's texts show; `UNDETERMINED` if they show none.
 
-    It is the declared language, else the profile's, else that of the owner's recent observations and words together.
-    A short profile whose words several languages share does not decide.
+    It is the declared language, else the profile's, else that of the owner's recent observations and words together,
+    and of its long-term summary: a few memories alone may show none. A short profile whose words several languages
+    share does not decide.
 
     The words of others do not count: they may speak another language. A name in a script other than Latin decides if
     the rest of the profile is empty. The language of the run's profiles decides if the owner's own texts do not.
@@ -78,7 +78,7 @@ def _known(owner: str, profile: Profile, entries: Sequence[Entry], world: WorldF
     called = {"", profile.name, resolve_name(owner, names)}
     heard = reversed(SAID.of(entries, owner, names))
     own = (said.text for said in heard if said and said.text and said.speaker in called)
-    seen = languages_of(" ".join(islice(own, _LOOKED_AT)))
+    seen = languages_of(" ".join([*islice(own, _LOOKED_AT), without_quotations(summary)]).strip())
     if found == _HAN:  # a name or a title of Han alone may be a Japanese one
         return "ja" if "ja" in seen else found
     if UNDETERMINED in seen:

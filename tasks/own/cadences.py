@@ -93,6 +93,9 @@ def daily(time: str, *, spread: int = 0) -> Cadence:
 def every(span: str) -> Cadence:
     """Return a cadence of once per span of game time or per number of ticks, with owners spread over the span.
 
+    Spans are counted from 00:00 of the first day, ticks from tick 0. An owner's name determines its moment within the
+    span: with `every("12h")` one is due at 04:41 and 16:41, another at 09:03 and 21:03. For a fixed time use `daily`.
+
     Args:
         span: such as "30s", "90m", "6h", "2d" or "3 ticks".
 

@@ -128,10 +128,12 @@ def _module_of(frame: FrameType) -> str:
     return str(name)
 
 
-def _template(file: str, folder: Path) -> tuple[Templates | None, str, list[str]]:
+def _template(file: object, folder: Path) -> tuple[Templates | None, str, list[str]]:
     """Return the host's template, its name, and its errors."""
     if not file:
         return None, BUILT_IN_TEMPLATE, []
+    if not isinstance(file, str):
+        return None, BUILT_IN_TEMPLATE, [f"template {quoted(file)} is invalid: name a file beside the module"]
     path = folder / file
     if path.suffix != ".j2":
         return None, BUILT_IN_TEMPLATE, [f"template {file!r} is invalid: name a file {path.stem}.j2 beside the module"]

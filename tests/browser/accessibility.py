@@ -1,4 +1,4 @@
-"""Pages that everybody can read and operate, as far as axe-core can tell."""
+"""The check that a page is accessible, as far as axe-core can tell."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import pytest
 
 from tests.browser.quiet_page import WINDOWS
 
-#: Impacts of a finding that no page may have.
+#: Impacts of the violations that no page may have.
 SERIOUS = ("moderate", "serious", "critical")
 
 
 def check_accessible(page: Any) -> None:
-    """Check that axe-core finds nothing serious on a page, on a desktop and on a phone, light and dark."""
+    """Check that axe-core finds no serious violation on a page, on a desktop and on a phone, light and dark."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    found = []
+    violations = []
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # no fading from theme to theme
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # no transition between themes
         for name, (_, width, height) in WINDOWS.items():
             page.set_viewport_size({"width": width, "height": height})
-            for one in axe.Axe().run(page).response["violations"]:
-                if one["impact"] in SERIOUS:
-                    for node in one["nodes"]:
-                        found.append(f"{scheme} {name} {one['id']}: {node['html'][:200]} {node['failureSummary']}")
-    assert not found, "\n".join(found)
+            for rule in axe.Axe().run(page).response["violations"]:
+                if rule["impact"] in SERIOUS:
+                    for node in rule["nodes"]:
+                        html, summary = node["html"][:200], node["failureSummary"]
+                        violations.append(f"{scheme} {name} {rule['id']}: {html} {summary}")
+    assert not violations, "\n".join(violations)

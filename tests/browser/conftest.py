@@ -1,4 +1,4 @@
-"""The browser that all tests here share."""
+"""The browser that the tests of this folder share."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-#: Chromium's own address bar is a page too, which takes two thirds of its CPU. The last list counts, so that this one
-#: repeats what concerns tests in Playwright's.
+#: Features that Chromium runs without. Its address bar is a page of its own that takes two thirds of its CPU. Chromium
+#: honours only the last such list, so this one repeats the entries of Playwright's list that matter to tests.
 WITHOUT = (
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "NtpComposebox"),
     *("HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "PaintHolding", "AvoidUnnecessaryBeforeUnloadCheckSync"),
@@ -32,11 +32,11 @@ FLAGS = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium."""
+    """Yield a headless Chromium."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = shutil.which("chromium")
     if chromium is None:
-        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        # COGITATE_REQUIRE_SYSTEM, as in CI, makes this skip a failure.
         pytest.skip("no chromium on this machine: install Debian's")
     with sync_api.sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium, args=FLAGS)

@@ -1,4 +1,4 @@
-"""A page that complains of nothing, asks no other server, and fits into its window."""
+"""A page that reports no errors, loads nothing from other servers, and fits into its window."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ WINDOWS = {"desktop": ("light", 1280, 800), "phone": ("dark", 390, 844)}
 
 @contextmanager
 def quiet_page(browser: Any, address: str, window: str, login: tuple[str, str] | None = None) -> Iterator[Any]:
-    """Open a page for a block, and check it afterwards.
+    """Open a page for a block; afterwards check its console, its requests and its width.
 
     Args:
-        address: all that the page requests begins with it.
+        address: the page's URL, with which every request of the page must begin.
         window: one of `WINDOWS`.
         login: user and password, if the page asks for them.
     """

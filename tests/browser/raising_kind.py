@@ -1,4 +1,4 @@
-"""A kind of a host's own whose code always raises; it has jobs while the file that `SWITCH` names exists."""
+"""A host's own kind whose code always raises; it has jobs while the file named by `SWITCH` exists."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from cogitate.effects import Effect
 from cogitate.kinds import Case, Kind, Moment, Prompt, Request, register
 
-SWITCH = "TRADE_SWITCH"  # in the host's environment
+SWITCH = "TRADE_SWITCH"  # a variable of the host's environment
 
 
 class Trade(Kind):
-    """Every agent trades at every tick."""
+    """A kind by which every agent trades at every tick."""
 
     name = "trade"
     order = 90

@@ -1,4 +1,4 @@
-"""A live run and the Flower that shows it, for tests in a browser. `artefacts/` keeps pictures of what was seen."""
+"""A live run and the Flower that shows it, for tests in a browser. `artefacts/` keeps their screenshots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Scene:
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """Pause the host for a block: no tick runs, so every figure stays as it is once workers are done."""
+        """Pause the host for a block: no tick runs, so figures stop changing once the workers are done."""
         os.kill(self.host.pid, signal.SIGSTOP)
         try:
             yield
@@ -37,11 +37,11 @@ class Scene:
             os.kill(self.host.pid, signal.SIGCONT)
 
     def status(self) -> dict[str, Any]:
-        """`cogitate status --json` of the run."""
+        """Return the output of `cogitate status --json` for the run."""
         return summary("status", "town-1", data_dir=self.data_dir)
 
 
 def keep(page: Any, name: str, *, whole: bool = True) -> None:
-    """Keep a picture of the whole page, or of its first screen. `make pictures` copies those that docs show."""
+    """Save a screenshot of the whole page, or of its first screen. `make pictures` copies those that the docs show."""
     ARTEFACTS.mkdir(exist_ok=True)
     page.screenshot(path=str(ARTEFACTS / f"{name}.png"), full_page=whole)

@@ -1,4 +1,4 @@
-"""Acting from Flower's pages behind a real nginx, which ends TLS and hands on requests under another host."""
+"""Operators' actions on Flower's pages behind a real nginx, which terminates TLS and forwards under another host."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ http {{
 
 @contextmanager
 def nginx(folder: Path, address: str, port: int, eventually: Callable[..., None]) -> Iterator[None]:
-    """A proxy at three ports: with TLS, without, and another site; for a block."""
+    """Run nginx for a block on three ports: the proxy with TLS, the proxy without, and another site."""
     program = shutil.which("nginx")
     if program is None:
         pytest.skip("needs nginx")
@@ -70,6 +70,7 @@ def nginx(folder: Path, address: str, port: int, eventually: Callable[..., None]
 
 
 def answers(address: str) -> bool:
+    """Return whether something serves the address."""
     try:
         with urlopen(address, timeout=LONGEST):
             return True
@@ -79,7 +80,7 @@ def answers(address: str) -> bool:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
-    """A data folder with a run."""
+    """Yield the server of a data folder with a finished run."""
     with EmbeddedServer(tmp_path / "data") as server, server.client() as client:
         settings = Settings(data_dir=server.data_dir)
         with TickLoop(run="r", owners={}, settings=settings, ticks=3, inline=True, client=client) as loop:
@@ -89,15 +90,15 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 
 def asked(server: EmbeddedServer) -> list[Control]:
-    """What waits for the run's host, which is then forgotten."""
+    """Return the controls that wait for the run's host, and delete them."""
     with server.client() as client:
         store = RunStore.open(client, "r")
-        found = [one.control for one in read_asked(store.items("controls")) if one is not None]
+        controls = [request.control for request in read_asked(store.items("controls")) if request is not None]
         client.delete(store.key("controls"))
-    return found
+    return controls
 
 
-def test_an_operator_acts_through_a_proxy_and_another_site_does_not(
+def test_an_operator_acts_through_a_proxy_and_another_site_cannot(
     browser: Any, server: EmbeddedServer, tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
     port = free_ports(3)
@@ -113,7 +114,7 @@ def test_an_operator_acts_through_a_proxy_and_another_site_does_not(
         page.goto(f"https://127.0.0.1:{port}/watch/steering")
         page.wait_for_selector("#acts:not([disabled])")
         page.get_by_role("button", name="Pause", exact=True).click()
-        eventually(lambda: page.locator("#outcome").inner_text() not in ("", "Sent…"), "what came of the request")
+        eventually(lambda: page.locator("#outcome").inner_text() not in ("", "Sent…"), "the outcome of the request")
         assert "pause" in page.locator("#outcome").inner_text()
         assert asked(server) == [SetMode("paused")]
         assert errors == []

@@ -1,4 +1,4 @@
-"""The page of a comparison: its map answers the mouse and the keyboard, and it loads nothing."""
+"""The page of a comparison: its map works with mouse and keyboard, and it loads nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWNERS = ("agent:ada", "agent:ben")
 
 
 def comparison() -> Comparison:
-    """Two owners in four windows; the first differs in the second, the other one in the third."""
+    """Return a comparison of two owners in four windows; one differs in the second window, the other in the third."""
 
     def thought(text: str) -> Thought:
         return Thought(
@@ -42,7 +42,7 @@ def comparison() -> Comparison:
 
 
 def check_figure(svg: str) -> None:
-    """Check that a figure stands alone: what it is of, legend, times, colours without a style, and no script."""
+    """Check that a figure is self-contained: title, legend, times, inline colours, and no script."""
     root = ElementTree.fromstring(svg)
     assert {root.tag, *(part.tag for part in root.iter())} <= {
         f"{{http://www.w3.org/2000/svg}}{name}"

@@ -1,6 +1,6 @@
-"""Flower's pages Cogitate, Budgets and Cadence in a real Chromium, during a live run whose model fails now and then.
+"""Flower's pages of Cogitate in a real Chromium, during a live run whose model fails now and then.
 
-Pictures of what was seen are kept in `artefacts/`.
+`artefacts/` keeps the screenshots.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHARTS = ("tokens", "money", "sources", "late", "latency", "calls", "cadence", "
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """A town at eight ticks a second, its workers and model, and Flower."""
+    """Yield a town at eight ticks a second with its worker, its model and Flower."""
     folder = tmp_path_factory.mktemp("scene")
     data_dir = folder / "data"
     with FakeEndpoint(latency=0.02, faults=FAULTS) as endpoint:
@@ -78,7 +78,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 @pytest.fixture
 def page(browser: Any, scene: Scene, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A browser's page. At the end of every test: no error in its console, and no other host was asked for anything."""
+    """Yield a browser page; at the end, check that its console has no error and that it asked no other host."""
     options = getattr(request, "param", {})
     context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
     opened = context.new_page()
@@ -106,21 +106,21 @@ def accounts(page: Any) -> dict[str, dict[str, int]]:
 
 
 def expected(status: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Return the limited accounts of `cogitate status --json`, without owners', and limits that are unused today."""
-    names = {"limit": "limit", "in flight": "reserved", "held": "held", "spent": "spent", "overrun": "overrun"}
+    """Return the limited accounts of `cogitate status --json` that the page shows: none of an owner or a tick."""
+    fields = {"limit": "limit", "in flight": "reserved", "held": "held", "spent": "spent", "overrun": "overrun"}
     found = {
-        f"{line['window']} {line['scope']} {line['unit']}": {shown: line[name] for shown, name in names.items()}
+        f"{line['window']} {line['scope']} {line['unit']}": {column: line[field] for column, field in fields.items()}
         for line in status["budget"]
         if line["limit"] is not None
         and not line["scope"].startswith("owner:")
         and not line["window"].startswith("tick:")
     }
-    present = {"day": f"day:{status['minute'] // 1440}", "run": "run:0"}
+    windows = {"day": f"day:{status['minute'] // 1440}", "run": "run:0"}
     for limit in status["limits"]:
         period, scope, unit = limit["name"].split(".")
-        if period in present:
-            unused = dict.fromkeys(names, 0) | {"limit": limit["limit"]}
-            found.setdefault(f"{present[period]} {scope} {unit}", unused)
+        if period in windows:
+            unused = dict.fromkeys(fields, 0) | {"limit": limit["limit"]}
+            found.setdefault(f"{windows[period]} {scope} {unit}", unused)
     return found
 
 
@@ -133,26 +133,25 @@ def test_every_page_is_in_the_navigation(page: Any, scene: Scene) -> None:
         assert page.locator("#run").input_value() == "town-1"
 
 
-def test_the_figures_are_those_of_the_status_and_change_while_the_page_is_open(page: Any, scene: Scene) -> None:
+def test_figures_match_the_status_and_change_while_the_page_is_open(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/budgets")
     page.wait_for_selector('#windows tr[data-key="day:0 run calls"], #windows tr[data-key="run:0 run usd_micros"]')
-    before = accounts(page)
     with scene.still():
-        until(lambda: accounts(page) == expected(scene.status()), "the page to say what the status says")
+        until(lambda: accounts(page) == expected(scene.status()), "the page to match the status")
         standing = accounts(page)
         assert standing["run:0 run usd_micros"]["limit"] == 1_000_000
     page.wait_for_function(
         "(tick) => Number(document.getElementById('tick').dataset.value) > tick", arg=scene.status()["tick"]
     )
     until(lambda: accounts(page) != standing, "the figures to change")
-    assert before.keys() & accounts(page).keys()
+    assert accounts(page)["run:0 run usd_micros"]["limit"] == 1_000_000
     assert re.fullmatch(r"whole run\s+\d+\s+[\d,]+\s+\$0\.\d{4}", page.inner_text('#spent tr[data-key="run:0"]'))
     assert "$" in page.inner_text("#kind-spenders tr[data-key]")
     keep(page, "flower-budgets")
 
 
 def figures(page: Any) -> dict[str, dict[str, float]]:
-    """Return the figures of the cards on the first page, by card."""
+    """Return the figures of each card on the first page."""
     found: dict[str, dict[str, float]] = page.evaluate(
         """() => Object.fromEntries(Array.from(document.querySelectorAll("#cards article"), (card) => [card.id,
             Object.fromEntries(Object.entries(card.dataset).map(([name, value]) => [name, Number(value)]))]))"""
@@ -160,15 +159,15 @@ def figures(page: Any) -> dict[str, dict[str, float]]:
     return {name.removeprefix("card-"): values for name, values in found.items()}
 
 
-def told(status: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Return those figures that `cogitate status --json` has too."""
+def figures_of_status(status: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return those of the cards' figures that `cogitate status --json` has too."""
     today = f"day:{status['minute'] // 1440}"
     of_today = [
         line
         for line in status["budget"]
         if (line["window"], line["scope"], line["unit"]) == (today, "run", "usd_micros")
     ]
-    money = dict.fromkeys(("spent", "reserved", "held", "overrun"), 0)  # of a day that has asked for nothing yet
+    money = dict.fromkeys(("spent", "reserved", "held", "overrun"), 0)  # for a day without requests so far
     for line in of_today:
         money |= {name: line[name] for name in money}
     (model,) = status["endpoints"]
@@ -182,9 +181,11 @@ def told(status: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def shared(page: Any, status: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Return the same figures as `told`, as the page has them."""
+    """Return the same figures as `figures_of_status`, as the page shows them."""
     shown = figures(page)
-    return {name: {key: shown[name].get(key, -1) for key in wanted} for name, wanted in told(status).items()}
+    return {
+        name: {key: shown[name].get(key, -1) for key in wanted} for name, wanted in figures_of_status(status).items()
+    }
 
 
 def test_the_first_page_matches_the_status(page: Any, scene: Scene) -> None:
@@ -195,17 +196,20 @@ def test_the_first_page_matches_the_status(page: Any, scene: Scene) -> None:
         page.wait_for_function("(tick) => Number(document.body.dataset.tick) > tick", arg=tick)
         with scene.still():
             try:
-                until(lambda: shared(page, found := scene.status()) == told(found), "the cards to say what status says")
+                until(
+                    lambda: shared(page, found := scene.status()) == figures_of_status(found),
+                    "the cards to match the status",
+                )
             except AssertionError:
-                found = scene.status()
-                assert shared(page, found) == told(found)  # names what differs
+                status = scene.status()
+                assert shared(page, status) == figures_of_status(status)  # shows the difference
                 raise
     assert page.locator("#rows tr[data-key] a").inner_text() == "town-1"
     page.wait_for_selector("#spenders tr[data-key]")
     keep(page, "flower-cogitate")
 
 
-def test_a_refresh_changes_cells_and_leaves_selection_focus_and_scroll(page: Any, scene: Scene) -> None:
+def test_a_refresh_keeps_elements_selection_focus_and_scroll_position(page: Any, scene: Scene) -> None:
     page.set_viewport_size({"width": 1280, "height": 400})
     page.goto(scene.address)
     page.wait_for_selector("#rows tr[data-key] a")
@@ -227,11 +231,11 @@ def test_a_refresh_changes_cells_and_leaves_selection_focus_and_scroll(page: Any
     assert after == {"connected": True, "selected": "Host", "focused": "town-1", "scrolled": 60}
 
 
-def test_past_days_are_folded_and_ticks_are_not_rows(page: Any, scene: Scene) -> None:
+def test_past_days_are_collapsed_and_tick_windows_are_omitted(page: Any, scene: Scene) -> None:
     until(lambda: scene.status()["minute"] > 1440, "the second day")
     page.goto(f"{scene.address}/budgets")
     page.wait_for_selector("#past:not([hidden])")
-    clock, shown, folded = page.evaluate(  # at once: a day may end meanwhile
+    clock, shown, folded = page.evaluate(  # in one call: a day may end between two calls
         """() => {
             const windows = (id) => Array.from(document.querySelectorAll(id + " tr[data-key]"),
                 (row) => row.dataset.key.split(" ")[0]);
@@ -262,23 +266,23 @@ def test_every_column_of_the_budgets_fits_on_a_laptop_and_every_unit_has_a_name(
     assert {"jobs", "calls", "tokens", "$"} <= set(units)
 
 
-def test_cadence_shows_failures_and_links_to_job_and_task(page: Any, scene: Scene) -> None:
+def test_the_cadence_page_shows_failures_and_links_to_job_and_task(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/cadence")
     page.wait_for_selector("#failed tr[data-key] a")
     page.wait_for_selector("#workers tr[data-key]")
     assert re.search(r"\w+ \d+×", page.locator("#classes").inner_text())
     steering = page.locator("#steering tr[data-key]").inner_text()
     assert re.search(r"every \d+ ticks|none", steering)
-    assert "game" not in page.locator("#page").inner_text(), "all lengths of time are in ticks"
+    assert "game" not in page.locator("#page").inner_text(), "all durations are in ticks"
     keep(page, "flower-cadence")
-    asked = page.locator("#failed tr[data-key]").filter(has_not_text="too_slow")  # the others have no task
-    job = asked.locator("a").first
-    said = job.inner_text()
-    assert re.fullmatch(r"[a-z]+ · [\w:-]+ · tick \d+", said)
+    attempted = page.locator("#failed tr[data-key]").filter(has_not_text="too_slow")  # a job that never ran has no task
+    job = attempted.locator("a").first
+    title = job.inner_text()
+    assert re.fullmatch(r"[a-z]+ · [\w:-]+ · tick \d+", title)
     job.click()
     page.wait_for_url("**/job?id=**")
     page.wait_for_selector("#life tr[data-key]")
-    assert page.locator("#kind").inner_text() == said.partition(" · ")[0]
+    assert page.locator("#kind").inner_text() == title.partition(" · ")[0]
     assert re.search(r"ended\s+\d\d/\d\d/\d{4}, \d\d:\d\d:\d\d in real time", page.locator("#life").inner_text())
     keep(page, "flower-job")
     page.locator("#task a").click()
@@ -288,7 +292,7 @@ def test_cadence_shows_failures_and_links_to_job_and_task(page: Any, scene: Scen
 
 
 def _tasks(page: Any, scene: Scene, search: str) -> str:
-    """Search Flower's list of tasks, which is read then and not again by itself."""
+    """Search Flower's list of tasks, which does not refresh by itself, and return its rows' text."""
     page.goto(f"{scene.address}/tasks")
     with page.expect_response(lambda answer: search.rpartition(":")[2] in f"{answer.url} {answer.request.post_data}"):
         page.locator("input[type=search]").fill(search)
@@ -296,7 +300,7 @@ def _tasks(page: Any, scene: Scene, search: str) -> str:
     return text
 
 
-def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: Any, scene: Scene) -> None:
+def test_a_failing_endpoint_shows_an_open_breaker_until_it_recovers(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/cadence")
     row = page.locator("#endpoints tr[data-key=default]")
     row.wait_for()
@@ -305,7 +309,7 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
     try:
         until(lambda: re.search(r"open for \d+ s \(overloaded 503 or 529\)", row.inner_text()), "the breaker to open")
         keep(page, "flower-cadence-open-breaker")
-        until(lambda: "HEURISTIC" in _tasks(page, scene, "result:breaker_open"), "the task list to say so")
+        until(lambda: "HEURISTIC" in _tasks(page, scene, "result:breaker_open"), "the task list to show heuristics")
         assert "SUCCESS" not in page.locator("#tasks-table tbody").inner_text()
         page.goto(f"{scene.address}/cadence")
     finally:
@@ -314,7 +318,7 @@ def test_an_endpoint_that_fails_shows_as_an_open_breaker_until_it_is_back(page: 
 
 
 def _hovered(plot: Any, series: Any) -> str:
-    """Return the figure that the legend tells of the newest point."""
+    """Hover over the newest point, and return its value in the legend."""
     plot.hover(position={"x": plot.bounding_box()["width"] - 2, "y": 20})
     value: str = series.locator(".u-value").inner_text()
     return value
@@ -327,7 +331,7 @@ def _hovered(plot: Any, series: Any) -> str:
     indirect=True,
 )
 def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
-    page.goto(f"{scene.address}/charts?span=run")  # a model may have answered nothing within the last day
+    page.goto(f"{scene.address}/charts?span=run")  # within the last day the model may have answered nothing
     page.wait_for_selector("#chart-host canvas")
     names = page.evaluate("() => Array.from(document.querySelectorAll('.cogitate-chart'), (one) => one.id)")
     assert names == [f"chart-{name}" for name in CHARTS]
@@ -346,13 +350,13 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     marks = drawing.get_attribute("data-marks").split()
     assert [mark for mark in marks if int(mark) % 60] == [], "grid lines are at full hours of game time"
     assert re.fullmatch(r"Each point is the mean of \d ticks \(60 game minutes\).*", page.inner_text("#window"))
-    until(  # its limits refuse requests
+    until(  # the run's limits cause refusals, which are events
         lambda: page.locator("#events tr[data-key]").count() == int(drawing.get_attribute("data-events")) > 0,
         "each event of the table to be marked in the charts",
     )
     workers = page.locator("#chart-workers .u-series").nth(1)
     plot = page.locator("#chart-workers .u-over")
-    until(lambda: _hovered(plot, workers) == "1", "the chart to say that a worker is alive")
+    until(lambda: _hovered(plot, workers) == "1", "the chart to show one live worker")
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     ink, paper = page.evaluate(
         """() => [getComputedStyle(document.querySelector("#chart-tokens th")).color,
@@ -369,7 +373,7 @@ def test_charts_follow_the_run(page: Any, scene: Scene) -> None:
     page.wait_for_url("**/charts?span=day")
 
 
-def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any, scene: Scene, browser: Any) -> None:
+def test_an_operator_pauses_and_resumes_the_run_after_confirming(page: Any, scene: Scene, browser: Any) -> None:
     page.goto(f"{scene.address}/steering")
     page.wait_for_selector("#may-not:not([hidden])")
     assert "--basic-auth" in page.locator("#may-not").inner_text()
@@ -394,19 +398,19 @@ def test_an_operator_pauses_and_resumes_the_run_once_that_is_confirmed(page: Any
         ours.get_by_role("button", name="Pause", exact=True).click()
         until(lambda: ours.locator("#mode").inner_text() == "paused", "the run to be paused")
         row = ours.locator("#history tr[data-key]").first
-        told = r"pause\s+the model is being replaced\s+ann in Flower\s+applied\s+tick [\d,]+, day \d+"
-        assert re.search(told, row.inner_text())
-        until(lambda: ours.locator("#reason").input_value() == "", "the reason to go with its request")
+        figures_of_status = r"pause\s+the model is being replaced\s+ann in Flower\s+applied\s+tick [\d,]+, day \d+"
+        assert re.search(figures_of_status, row.inner_text())
+        until(lambda: ours.locator("#reason").input_value() == "", "the reason to be cleared")
         keep(ours, "flower-steering")
         ours.get_by_role("button", name="Resume", exact=True).click()
-        until(lambda: ours.locator("#mode").inner_text() == "running", "the run to go on")
-        until(lambda: "took effect at tick" in ours.locator("#outcome").inner_text(), "what came of the last request")
+        until(lambda: ours.locator("#mode").inner_text() == "running", "the run to continue")
+        until(lambda: "took effect at tick" in ours.locator("#outcome").inner_text(), "the outcome of the last request")
         context.close()
     assert asked == ["Pause run town-1?", "Pause run town-1?", "Resume run town-1?"]
     assert scene.status()["steering"]["mode"] == "running"
 
 
-def test_tasks_read_like_the_simulations_log_and_search_finds_an_agent(page: Any, scene: Scene) -> None:
+def test_tasks_are_listed_by_kind_owner_and_tick_and_search_finds_an_agent(page: Any, scene: Scene) -> None:
     page.goto(f"{scene.address}/tasks")
     page.wait_for_selector("#tasks-table tbody td:nth-child(2)")
     until(lambda: "tick" in page.locator("#tasks-table tbody").inner_text(), "a task to be listed")
@@ -433,7 +437,7 @@ def _owners(page: Any) -> list[str]:
     indirect=True,
 )
 @pytest.mark.parametrize("name", ["overview", "budgets", "cadence", "steering"])
-def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
+def test_a_page_fits_a_narrow_screen_and_is_readable(page: Any, scene: Scene, name: str) -> None:
     page.goto(f"{scene.address}/{name}")
     page.wait_for_selector("#page:not([hidden]) tr[data-key]")
     theme = page.evaluate("document.documentElement.dataset.bsTheme")
@@ -442,7 +446,7 @@ def test_a_narrow_screen_is_enough(page: Any, scene: Scene, name: str) -> None:
         """() => [getComputedStyle(document.querySelector("#page td")).color,
                   getComputedStyle(document.body).backgroundColor]"""
     )
-    assert abs(_light(ink) - _light(paper)) > 120  # of 255: readable in this theme
+    assert abs(_light(ink) - _light(paper)) > 120  # of 255; readable in this theme
     assert (_light(paper) < 128) == (theme == "dark")
     keep(page, f"flower-{name}-narrow-{theme}")
 
@@ -458,7 +462,7 @@ def test_a_phone_shows_every_figure_of_the_first_page(page: Any, scene: Scene) -
         ("minutes", ("Minutes", "Ticks", "Model's", "Late", "Failed", "Refused")),
     ):
         for name in names:
-            left, right, text = page.evaluate(  # at once: a refresh replaces what a cell shows
+            left, right, text = page.evaluate(  # in one call: a refresh may replace the cell between two calls
                 """([table, name]) => {
                     const cell = document.querySelector(`#${table} tr[data-key] td[data-name="${name}"]`);
                     const box = cell.getBoundingClientRect();

@@ -1,7 +1,7 @@
-"""The first page during incidents: at 1280×800, without scrolling, it names what is wrong.
+"""The first page during incidents: at 1280×800, without scrolling, it names the fault.
 
-One run serves all of them; each test mends what it broke, but for the last, which kills the run's host. A model
-that was slow stays so for the run until new answers are fast, so its test comes shortly before.
+All tests share one run. Each test repairs the fault that it caused, except the last, which kills the run's host. After
+the slow model, the run takes the model for slow until new answers are fast, so that test comes shortly before the end.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from tests.repository import ROOT
 pytestmark = pytest.mark.system
 
 SCREEN = {"width": 1280, "height": 800}
-NAMED_WITHIN = 10  # seconds on a page that asks every INTERVAL seconds
-LATENCY = 0.08  # seconds; ten times as much is more than half an hour of this game, which is what an act may wait
-KIND = "trade"  # of tests/browser/raising_kind.py, which only the run loads
-SWITCH = "TRADE_SWITCH"  # names the file that makes it due
-FEW = 3  # jobs, from which a share of them says something
+NAMED_WITHIN = 10  # seconds, in which the page refreshes NAMED_WITHIN / INTERVAL times
+LATENCY = 0.08  # seconds; ten times as much exceeds the half hour of game time that an act may wait
+KIND = "trade"  # the kind of tests/browser/raising_kind.py, which only the run loads
+SWITCH = "TRADE_SWITCH"  # the variable that names the file which makes the kind due
+FEW = 3  # jobs; enough for the page to judge their share
 
 
 @dataclass(frozen=True)
@@ -69,12 +69,12 @@ class Incidents:
         assert done.returncode == 0, done.stderr
 
     def until_endpoint(self, shows: Callable[[EndpointVitals], bool], what: str) -> None:
-        """Wait until calls have shown the workers what is wrong with the endpoint; a busy machine calls late."""
+        """Wait until the workers' calls have revealed the endpoint's fault; on a busy machine they call late."""
         with self.server.client() as client:
             until(lambda: any(map(shows, endpoint_vitals(client))), what)
 
     def until_jobs_end_as(self, failures: Collection[str]) -> None:
-        """Wait until some of the next jobs have ended without a model's answer for one of these classes."""
+        """Wait until a few of the next jobs have ended as one of these failures, without a model's answer."""
         with self.server.client() as client:
             store = RunStore.open(client, "town-1")
             limits, begin = limits_of(store).ever, store.tick()
@@ -96,10 +96,10 @@ class Incidents:
 
     @contextmanager
     def disk_is_full(self) -> Iterator[None]:
-        """Let the server add nothing to its file for a block."""
+        """Let the server's files not grow for a block."""
         assert self.server.pid is not None
         with self.server.client() as client:
-            client.config_set("appendfsync", "everysec")  # a server that must write at once ends instead
+            client.config_set("appendfsync", "everysec")  # with "always" the server would exit instead
         resource.prlimit(self.server.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
         try:
             yield
@@ -108,7 +108,7 @@ class Incidents:
 
     @contextmanager
     def memory_is_full(self) -> Iterator[None]:
-        """Let the server take nothing that needs memory for a block."""
+        """Let the server refuse all writes that need memory for a block."""
         with self.server.client() as client:
             client.config_set("maxmemory", 1)
             try:
@@ -118,10 +118,10 @@ class Incidents:
 
     @contextmanager
     def worker_by_hand(self, name: str, base_url: str = "") -> Iterator[subprocess.Popen[bytes]]:
-        """Start a worker without a supervisor, for a block.
+        """Run a worker without a supervisor for a block.
 
         Args:
-            base_url: of its endpoint; "": as that of the others.
+            base_url: the URL of its endpoint; "" for the other workers' URL.
         """
         settings = PinnedSettings(
             data_dir=self.scene.data_dir,
@@ -182,7 +182,7 @@ def incidents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Incidents]:
 
 @pytest.fixture
 def opened(browser: Any, incidents: Incidents) -> Iterator[Any]:
-    """The first page on a laptop. At the end of every test no script has failed."""
+    """Yield the first page on a laptop; at the end, check that no script has failed."""
     context = browser.new_context(viewport=SCREEN)
     opened = context.new_page()
     opened.set_default_timeout(1000 * LONGEST)
@@ -196,7 +196,7 @@ def opened(browser: Any, incidents: Incidents) -> Iterator[Any]:
 
 @pytest.fixture
 def page(opened: Any) -> Any:
-    """The first page, once the run is well."""
+    """Return the first page once the run is healthy."""
     for card in ("model", "host", "workers"):
         opened.locator(f"#card-{card}.is-good").wait_for()
     until(lambda: red_cards(opened) == [], "no card to be red")
@@ -204,7 +204,7 @@ def page(opened: Any) -> Any:
 
 
 def red_cards(page: Any) -> list[str]:
-    """Return the names of the red cards in the order in which they are seen."""
+    """Return the names of the red cards in reading order."""
     found: list[str] = page.evaluate(
         """() => Array.from(document.querySelectorAll("#cards article.is-bad"))
             .map((one) => [one.getBoundingClientRect(), one.id.replace("card-", "")])
@@ -214,10 +214,10 @@ def red_cards(page: Any) -> list[str]:
 
 
 def blamed(page: Any, card: str, what: str, command: str, picture: str, *, jobs: bool = True) -> None:
-    """Wait until a card is the first red one and says what; check its command, and follow its link to jobs.
+    """Wait until a card is the first red one and matches `what`; check its command, and follow its link to jobs.
 
     Args:
-        jobs: whether it has that link: others end the jobs that a worker fails.
+        jobs: whether the card has that link; the workers' card has none, since other workers finish the failed jobs.
     """
     named(page, f"#card-{card}.is-bad", what, picture, lambda: red_cards(page)[:1] == [card])
     shown = page.locator(f"#card-{card}")
@@ -231,12 +231,12 @@ def blamed(page: Any, card: str, what: str, command: str, picture: str, *, jobs:
 
 
 def named(page: Any, where: str, what: str, picture: str, also: Callable[[], bool] = lambda: True) -> None:
-    """Wait until a part of the page says something, on the first screen, after so many refreshes as ten seconds have.
+    """Wait until a part of the first screen matches `what`, within the number of refreshes that `NAMED_WITHIN` allows.
 
-    Refreshes are counted instead of seconds: a busy machine makes each of them later, and not more of them.
+    It counts refreshes instead of seconds: a busy machine delays refreshes but does not need more of them.
 
     Args:
-        also: what else must hold at the same time.
+        also: a condition that must hold at the same time.
     """
     refreshes: list[str] = []
     part = page.locator(where)
@@ -257,7 +257,7 @@ def named(page: Any, where: str, what: str, picture: str, also: Callable[[], boo
     keep(page, picture, whole=False)
 
 
-def test_the_first_screen_answers_every_question(page: Any) -> None:
+def test_all_cards_fit_on_the_first_screen(page: Any) -> None:
     cards = page.locator("#cards article")
     names = ["money", "spenders", "late", "failing", "reflections", "model", "host", "workers"]
     assert cards.evaluate_all("(all) => all.map((one) => one.id)") == [f"card-{name}" for name in names]
@@ -269,7 +269,7 @@ def test_the_first_screen_answers_every_question(page: Any) -> None:
     assert page.evaluate("scrollY") == 0
 
 
-def test_the_last_minutes_count_what_the_status_counts(opened: Any, incidents: Incidents) -> None:
+def test_the_counts_of_the_last_minutes_match_the_status(opened: Any, incidents: Incidents) -> None:
     with incidents.scene.still():
 
         def shown() -> dict[str, list[str]]:
@@ -279,21 +279,23 @@ def test_the_last_minutes_count_what_the_status_counts(opened: Any, incidents: I
             )
             return rows
 
-        def told() -> list[str]:
+        def counted() -> list[str]:
             status = incidents.scene.status()
             sources, reasons, decisions = Counter[str](), Counter[str](), Counter[str]()
             for facts in status["jobs"].values():
                 sources.update(facts.get("source", {}))
                 decisions.update(facts.get("decision", {}))
                 reasons.update(facts.get("reason", {}))
-            never_open = decisions.total() - decisions["admitted"] - decisions["heuristic"]  # too slow, or no budget
-            thought = f"{sources['llm'] + sources['cached']:,} of {sources.total() - never_open:,}"
+            never_open = (
+                decisions.total() - decisions["admitted"] - decisions["heuristic"]
+            )  # too slow or without budget
+            by_model = f"{sources['llm'] + sources['cached']:,} of {sources.total() - never_open:,}"
             failed = reasons["failed"] + reasons["dead"]
             refused = sum(one["requests"] for one in status["refusals"])
-            return [f"{status['tick']:,}", thought, f"{reasons['late']:,}", f"{failed:,}", f"{refused:,}"]
+            return [f"{status['tick']:,}", by_model, f"{reasons['late']:,}", f"{failed:,}", f"{refused:,}"]
 
-        # The run is younger than a quarter of an hour, so the row of 15 minutes has all of it.
-        until(lambda: shown().get("15", [])[1:] == told(), f"the last 15 minutes {shown()} to be {told()}")
+        # The run is younger than a quarter of an hour, so the row of 15 minutes covers all of it.
+        until(lambda: shown().get("15", [])[1:] == counted(), f"the last 15 minutes {shown()} to be {counted()}")
         last = shown()
     assert [*last] == ["1", "5", "15"]
     ticks = [int(row[1].replace(",", "")) for row in last.values()]
@@ -301,7 +303,7 @@ def test_the_last_minutes_count_what_the_status_counts(opened: Any, incidents: I
 
 
 def is_over(page: Any, what: str) -> None:
-    """Wait until the line of events shows something that is over, with its real and its game time."""
+    """Wait until the events show the end of an incident, with its real and its game time."""
     line = rf"\d\d:\d\d:\d\d\s+day \d+, [\d:]+ [AP]M\s+{what}"
     until(lambda: re.search(line, page.locator("#events tbody").inner_text()), f"events to show {what}")
     times = page.locator("#events tr[data-key] td:first-child").all_inner_texts()
@@ -316,7 +318,7 @@ def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
         card = page.locator("#card-model")
         assert card.locator("code").inner_text() == "cogitate doctor"
         assert page.title().endswith("Cogitate · Flower")
-        assert page.title() != "Cogitate · Flower", "the tab names what is wrong"
+        assert page.title() != "Cogitate · Flower", "the tab names the fault"
         drawn = page.locator("link[rel=icon]").get_attribute("href")
         card.get_by_role("link", name="Jobs").click()
         page.locator("#jobs table").wait_for()
@@ -331,7 +333,7 @@ def test_a_model_that_is_down_is_named(page: Any, incidents: Incidents) -> None:
     is_over(page, "breaker of default closed")
 
 
-def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> None:
+def test_a_rate_limited_model_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(faults={"429:3": 1.0})
     try:
         incidents.until_endpoint(lambda one: one.failures.get("rate_limited", 0) > 0, "a call to be limited")
@@ -342,7 +344,7 @@ def test_a_model_that_is_limited_is_named(page: Any, incidents: Incidents) -> No
     page.locator("#card-model.is-good").wait_for()
 
 
-def test_a_budget_that_is_gone_is_named(page: Any, incidents: Incidents) -> None:
+def test_an_exhausted_budget_is_named(page: Any, incidents: Incidents) -> None:
     incidents.cogitate("budget", "town-1", "set", "run.usd_micros", "100")
     try:
         named(
@@ -355,7 +357,7 @@ def test_a_budget_that_is_gone_is_named(page: Any, incidents: Incidents) -> None
         is_over(page, rf"[^\n]+: limit run\.run\.usd_micros {amount}")
 
 
-def test_a_worker_that_was_killed_is_named(page: Any, incidents: Incidents) -> None:
+def test_a_killed_worker_is_named(page: Any, incidents: Incidents) -> None:
     client = incidents.server.client()
     with incidents.worker_by_hand("by-hand@here") as worker, client:
         until(
@@ -388,25 +390,25 @@ def test_a_frozen_redis_is_named_and_nothing_stays_green(page: Any, incidents: I
 
 
 def refuses(page: Any, why: str, picture: str) -> None:
-    """Wait until the page says that Redis refuses writes, and check that nothing of it stays green."""
+    """Wait until the page says that Redis refuses writes, and check that nothing on it stays green."""
     named(page, "#trouble", why, picture)
     named(page, "#card-host.is-bad", "cannot write", picture)
     tops = page.locator("#cards article").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
-    assert page.locator("#card-host").bounding_box()["y"] == min(tops), "what is bad stands in the first row"
+    assert page.locator("#card-host").bounding_box()["y"] == min(tops), "the red card is in the first row"
     assert page.locator("#live").inner_text().startswith("Redis takes no writes")
     assert not page.locator(".status-dot-live").count()
-    assert not page.locator("#page.cogitate-stale").count(), "its figures are those of now"
+    assert not page.locator("#page.cogitate-stale").count(), "its figures are current"
     assert "unknown" in page.locator("#card-workers").inner_text()
 
 
-def test_a_full_memory_of_redis_is_named(page: Any, incidents: Incidents) -> None:
+def test_a_redis_out_of_memory_is_named(page: Any, incidents: Incidents) -> None:
     with incidents.memory_is_full():
         refuses(page, "Redis is full and refuses writes: raise maxmemory", "incident-memory-full")
     page.locator("#card-host.is-good").wait_for()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the files of another process")
-def test_a_full_disk_of_redis_is_named(page: Any, incidents: Incidents) -> None:
+def test_a_redis_with_a_full_disk_is_named(page: Any, incidents: Incidents) -> None:
     with incidents.disk_is_full():
         refuses(page, "Redis refuses writes: it cannot save to disk.*cogitate doctor", "incident-disk-full")
         page.get_by_role("link", name="Budgets", exact=True).click()
@@ -416,7 +418,7 @@ def test_a_full_disk_of_redis_is_named(page: Any, incidents: Incidents) -> None:
     assert not page.locator("#trouble").is_visible()
 
 
-def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
+def test_hostile_names_are_shown_as_text(page: Any, incidents: Incidents) -> None:
     owner, foreign = "agent:<b id=bold>ann</b>", "<img src=x onerror=hacked()>"
     settings = PinnedSettings(
         data_dir=incidents.scene.data_dir,
@@ -460,13 +462,13 @@ def test_names_of_any_text_stay_text(page: Any, incidents: Incidents) -> None:
             delete_run(client, "named", force=True)
 
 
-def test_a_worker_with_a_wrong_url_is_named_among_good_ones(page: Any, incidents: Incidents) -> None:
+def test_a_worker_with_a_wrong_url_is_named_among_healthy_ones(page: Any, incidents: Incidents) -> None:
     with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))  # no other program can listen there
+        held.bind(("127.0.0.1", 0))  # while it is bound, no program can listen on this port
         nobody = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         with incidents.worker_by_hand("lost@here", nobody) as worker:
             with incidents.server.client() as client:
-                until(lambda: workers_seen(client).unanswered or worker.poll() is not None, "its calls to fail alone")
+                until(lambda: workers_seen(client).unanswered or worker.poll() is not None, "only its calls to fail")
             said = r"(?s)lost@here: its last \d+ calls of default failed \(connection\), those of others did not"
             try:
                 blamed(page, "workers", said, "cogitate doctor", "incident-worker-lost", jobs=False)
@@ -499,7 +501,7 @@ def test_a_model_that_answers_garbage_is_named(page: Any, incidents: Incidents) 
         incidents.scene.endpoint.change(faults={})
 
 
-def test_a_model_that_is_ten_times_as_slow_is_named(page: Any, incidents: Incidents) -> None:
+def test_a_model_ten_times_slower_is_named(page: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(latency=10 * LATENCY)
     try:
         incidents.until_jobs_end_as(["late", "too_slow"])
@@ -509,18 +511,20 @@ def test_a_model_that_is_ten_times_as_slow_is_named(page: Any, incidents: Incide
         incidents.scene.endpoint.change(latency=LATENCY)
 
 
-def test_a_model_that_refuses_every_call_as_too_many_is_named(opened: Any, incidents: Incidents) -> None:
+def test_a_model_that_rate_limits_every_call_is_named(opened: Any, incidents: Incidents) -> None:
     incidents.scene.endpoint.change(faults={"429": 1.0})
     try:
         incidents.until_endpoint(lambda one: one.failures.get("rate_limited", 0) > 0, "a call to be limited")
         blamed(opened, "model", "limited", "cogitate doctor", "incident-model-429")
-        results = re.compile(r"\b0 of [1-9][0-9]* results")  # at night no job ends, so ten seconds may see none
+        results = re.compile(
+            r"\b0 of [1-9][0-9]* results"
+        )  # at night no job ends, so this may take more than ten seconds
         until(lambda: results.search(opened.locator("#card-model").inner_text()), "results without a model")
     finally:
         incidents.scene.endpoint.change(faults={})
 
 
-def test_a_host_that_was_killed_is_named(opened: Any, incidents: Incidents) -> None:
+def test_a_killed_host_is_named(opened: Any, incidents: Incidents) -> None:
     opened.wait_for_function("() => Number(document.body.dataset.tick) > 0")
     incidents.scene.host.kill()
     incidents.scene.host.wait()
@@ -529,5 +533,5 @@ def test_a_host_that_was_killed_is_named(opened: Any, incidents: Incidents) -> N
     )
     named(opened, "#rows tr[data-key=town-1]", "no host", "incident-host-killed")
     last = r"Run is running, no host · last tick \d\d/\d\d/\d{4}, \d\d:\d\d:\d\d"
-    assert re.fullmatch(last, opened.locator("#live").inner_text()), "so that it lines up with logs"
+    assert re.fullmatch(last, opened.locator("#live").inner_text()), "the time format is that of logs"
     assert not opened.locator(".status-dot-live").count()

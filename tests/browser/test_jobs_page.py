@@ -1,4 +1,4 @@
-"""Flower's list of jobs: filters, pages, links, and a request to all matches, for owners and reasons of any kind."""
+"""Flower's list of jobs: filters, pages, links, and retries and cancellations of all matches, with hostile texts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ USER, PASSWORD = "ann", "secret"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A run of seventy agents whose jobs are late, all but the first; another with five open jobs."""
+    """Yield the server of a run with seventy jobs, all late but one, and of another run with five open jobs."""
     with EmbeddedServer(tmp_path_factory.mktemp("jobs") / "data") as running, running.client() as client:
         host = Host(client, run="town", owners=OWNERS, model="small", cost=Cost(calls=1, tokens=30))
         jobs = host.turn(*(("think", owner) for owner in OWNERS))
@@ -56,7 +56,7 @@ def rows(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_filters_pages_and_links_of_the_list(browser: Any, address: str, window: str) -> None:
+def test_the_list_filters_pages_and_links_to_jobs(browser: Any, address: str, window: str) -> None:
     with quiet_page(browser, address, window, login=(USER, PASSWORD)) as page:
         page.goto(f"{address}/cogitate/jobs?run=town")
         page.wait_for_selector("#jobs tbody tr")
@@ -64,7 +64,7 @@ def test_filters_pages_and_links_of_the_list(browser: Any, address: str, window:
         first = rows(page)
         assert len(first) == 50
         real = re.findall(r"\d\d/\d\d/\d{4}, \d\d:\d\d:\d\d", page.locator("#jobs tbody").inner_text())
-        assert len(real) == 50, "each end in real time, too"
+        assert len(real) == 50, "each row shows the job's end in real time too"
         page.get_by_role("link", name="Older").click()
         page.wait_for_url("**older=**")
         page.wait_for_selector("#jobs tbody tr")
@@ -95,7 +95,7 @@ def test_the_list_of_jobs_is_accessible(browser: Any, address: str) -> None:
     opened.close()
 
 
-def test_an_unknown_run_has_a_page_that_links_to_those_that_exist(browser: Any, address: str) -> None:
+def test_the_page_of_an_unknown_run_links_to_existing_runs(browser: Any, address: str) -> None:
     opened = browser.new_page(http_credentials={"username": USER, "password": PASSWORD})
     answer = opened.goto(f"{address}/cogitate/jobs?run=nowhere")
     assert answer.status == 404
@@ -106,7 +106,7 @@ def test_an_unknown_run_has_a_page_that_links_to_those_that_exist(browser: Any, 
     opened.close()
 
 
-def test_all_matches_are_retried_after_they_were_counted(browser: Any, address: str, server: EmbeddedServer) -> None:
+def test_all_matches_are_retried_after_a_count(browser: Any, address: str, server: EmbeddedServer) -> None:
     opened = browser.new_page(http_credentials={"username": USER, "password": PASSWORD})
     asked: list[str] = []
     opened.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
@@ -130,7 +130,7 @@ def test_all_matches_are_retried_after_they_were_counted(browser: Any, address: 
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_open_matches_are_cancelled_for_a_reason_after_they_were_counted(
+def test_open_matches_are_cancelled_for_a_reason_after_a_count(
     browser: Any, address: str, server: EmbeddedServer, window: str
 ) -> None:
     with server.client() as client:

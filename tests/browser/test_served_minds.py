@@ -1,4 +1,4 @@
-"""The served page of a run's minds: memories by part, what comes to mind, and the prompts that a run kept."""
+"""The served page of a run's minds: memories fetched in parts, recalled memories, and recorded prompts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PROMISE = 'I promised Ben Cole to mend his "best" plough.'
 
 @contextmanager
 def serving(minds: MindsReading) -> Iterator[MindsServer]:
-    """Serve the page of the run for a block."""
+    """Serve the page of the run's minds for a block."""
     with MindsServer(minds, [RUN], 0) as served:
         thread = threading.Thread(target=served.serve_forever)
         thread.start()
@@ -50,7 +50,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(data_dir: Path) -> Iterator[MindsServer]:
-    """The server of a run of 20 game hours, in which Ada reflects."""
+    """Serve a run of 20 game hours in which Ada reflects."""
     with EmbeddedServer(data_dir) as redis:
         settings = Settings(redis_url=redis.url, data_dir=redis.data_dir)
         owners = {ADA: Profile(name="Ada Smith"), BEN: Profile(name="Ben Cole")}
@@ -73,7 +73,7 @@ def page(request: pytest.FixtureRequest, browser: Any, server: MindsServer) -> I
         yield opened
 
 
-def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page: Any) -> None:
+def test_a_question_recalls_memories_with_the_parts_of_their_scores(page: Any) -> None:
     page.get_by_label("Ask what the agent recalls").fill("Are the bellows of the forge torn?")
     page.keyboard.press("Enter")
     best = page.locator("#recalled li").first
@@ -92,7 +92,7 @@ def test_a_question_brings_memories_to_mind_with_the_parts_of_their_scores(page:
     assert page.locator("#recalled li").count() == 0, "these were Ada's"
 
 
-def test_a_memory_and_its_job_are_fetched_when_they_are_chosen(page: Any, server: MindsServer) -> None:
+def test_a_memory_and_its_job_are_fetched_when_selected(page: Any, server: MindsServer) -> None:
     page.locator(".mark.lane3.heuristic").first.click()
     card = page.locator("#card")
     card.get_by_text("by a heuristic, without a model").wait_for()
@@ -106,7 +106,7 @@ def test_a_memory_and_its_job_are_fetched_when_they_are_chosen(page: Any, server
     assert page.locator("#owner").input_value() == "1"
 
 
-def test_a_promise_to_an_agent_shows_though_only_its_giver_remembers_it(page: Any) -> None:
+def test_the_recipients_page_shows_a_promise_that_only_its_giver_remembers(page: Any) -> None:
     pick(page, "owner", "1")
     page.locator("#agent h3", has_text="Promises to Ben Cole: 1 open").wait_for()
     promise = page.locator("#agent .promises li")
@@ -161,7 +161,7 @@ def test_flower_shows_the_same_page_behind_its_password(browser: Any, server: Mi
     assert complaints == []
 
 
-def test_only_who_knows_the_address_reads_memories(server: MindsServer) -> None:
+def test_memories_are_served_only_at_the_secret_address(server: MindsServer) -> None:
     for path in (server.url.replace(server.secret, "guess"), f"{server.url}/owner", f"{server.url}/owner?owner=nobody"):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(path)

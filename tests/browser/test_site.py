@@ -1,4 +1,4 @@
-"""The documentation as a site, built and read in a real Chromium: complete, and without a request to another host."""
+"""The documentation site, built and opened in a real Chromium: complete, and without requests to other hosts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.system
 
-#: What the theme's script would load, by the element that makes it do so: diagrams that it draws itself, a repository's
-#: stars, and what browsers before 2020 lack.
+#: The URLs that the theme's script would load, and the element that would make it do so (none for a polyfill that only
+#: browsers before 2020 need): a library for diagrams, and a repository's stars.
 UNUSED = {
     "unpkg.com/mermaid": 'class="mermaid"',
     "api.github.com/repos": 'data-md-component="source"',
@@ -39,7 +39,7 @@ LOADS = re.compile(
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
-    """A server of files that logs nothing."""
+    """A handler that serves files and logs nothing."""
 
     def log_message(self, *_: object) -> None:
         """Drop the line."""
@@ -49,7 +49,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site with warnings as errors."""
     if importlib.util.find_spec("mkdocs") is None:
-        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        # COGITATE_REQUIRE_SYSTEM, as in CI, makes this skip a failure.
         pytest.skip("mkdocs is not installed: make docs")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
@@ -69,7 +69,7 @@ def address(site: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_no_file_names_another_host_to_load_from(site: Path) -> None:
+def test_no_file_loads_from_another_host(site: Path) -> None:
     pages = "".join(file.read_text() for file in site.rglob("*.html"))
     for file in [file for file in site.rglob("*") if file.suffix in {".html", ".css", ".svg"}]:
         assert LOADS.findall(file.read_text()) == [], file.relative_to(site)
@@ -111,7 +111,7 @@ def test_diagrams_are_drawn(site: Path, address: str, browser: Browser) -> None:
 def test_the_search_finds_a_setting(address: str, browser: Browser) -> None:
     page = browser.new_page()
     page.goto(address)
-    # The theme searches when a key is released: a value set at once is unseen where the index was there before it.
+    # The theme searches on key release: it would miss a value set by `fill` if the index had already loaded.
     page.locator("input.md-search__input").press_sequentially("retention_days")
     found = page.locator("a.md-search-result__link[href*='configuration']").first
     found.wait_for(state="attached")

@@ -1,4 +1,4 @@
-"""Flower's page of who waits for whom at shared workers."""
+"""Flower's page of the runs that wait for each other at shared workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNS = {"large-town": (40, 9), "small-town": (6, 3), "village": (2, 2)}  # jobs,
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Three runs that share workers, two of which wait."""
+    """Yield the address of a Flower for three runs that share workers; two of them wait."""
     with EmbeddedServer(tmp_path_factory.mktemp("waiting") / "data") as server, server.client() as client:
         for run, (jobs, claims) in RUNS.items():
             claim(client, hosted(client, run, jobs, lease=3600.0), claims)

@@ -1,4 +1,4 @@
-"""A town whose every process is real and in reach of the test: server, workers, host, and a model's endpoint."""
+"""A town of real processes that a test can attack: server, workers, host, and a model's endpoint."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from tests.live_redis import empty_redis
 from tests.patience import LONGEST, wait_until
 
 RUN = "town"
-AGENTS, TICKS, STEP = 3, 36, 20  # ticks of twenty minutes: a morning, then reflections, choices and prunes
+AGENTS, TICKS, STEP = 3, 36, 20  # STEP is minutes per tick; a morning, then reflections, choices and prunes
 MORNING = 18  # the tick that makes plans due
-LATENCY = {"plan": 5, "act": 3, "reflect": 10, "summarise": 20, "prune": 5}  # ticks: faults meet jobs that are open
+LATENCY = {"plan": 5, "act": 3, "reflect": 10, "summarise": 20, "prune": 5}  # ticks, so that faults hit open jobs
 Eventually = Callable[..., None]
 
 
 def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
-    """Return settings of a town that asks the endpoint, with budgets and caps so wide that no fault exhausts them."""
+    """Return settings of a town that asks the endpoint, with budgets and caps that no fault exhausts."""
     chosen: dict[str, Any] = {
         "data_dir": folder / "data",
         "workers": 1,
@@ -67,12 +67,12 @@ def settings_of(folder: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
 
 
 def undisturbed(settings: Settings, run: str = RUN) -> str:
-    """Return the digest of the undisturbed run."""
+    """Run the town without faults, and return its digest."""
     return live(settings, run=run, inline=True, client=empty_redis())
 
 
 def live(settings: Settings, on_tick: Callable[[Tick], None] | None = None, *, run: str = RUN, **how: Any) -> str:
-    """Be the host of the whole run, in this process; the digest."""
+    """Host the whole run in this process, and return its digest."""
     world = WorldChoice(agents=AGENTS, seed=0, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
         run=run,
@@ -90,10 +90,10 @@ def live(settings: Settings, on_tick: Callable[[Tick], None] | None = None, *, r
 
 
 class Attacked:
-    """The processes of one run; all are gone when the block is left.
+    """The processes of one run; all are stopped at the end of the block.
 
     Args:
-        servers: starts the servers of the run beside its data folder.
+        servers: starts the run's servers beside its data folder.
     """
 
     def __init__(
@@ -118,20 +118,20 @@ class Attacked:
         for process in self._started:
             process.kill()
             process.wait()
-        for pid in self.pool.pids():  # nothing is left to learn from how they end
+        for pid in self.pool.pids():  # how they end no longer matters
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.pool.stop(hurry=True)
         self.servers.stop()
 
     def explain(self) -> None:
-        """Print for a failed test what commands and workers have said, and what the threads of the living ones do."""
+        """Print, for a failed test, the output of commands and workers and the stacks of those that still run."""
         workers = {pid: self.pool.log_file(number) for number, pid in enumerate(self.pool.pids(), 1)}
         for pid, said in (self._said | workers).items():
             print(f"--- {said}\n{_with_stacks(pid, said)}")
 
     def host(self, *, resume: bool = False, take_over: bool = False) -> subprocess.Popen[bytes]:
-        """Start a host as a user does, without workers of its own."""
+        """Start `cogitate run` without workers."""
         world = (
             ("--resume", "--take-over")
             if take_over
@@ -142,12 +142,12 @@ class Attacked:
         return self.start("run", "--run", RUN, "--workers", 0, *world)
 
     def host_of_its_own(self, *, resume: bool = False) -> subprocess.Popen[bytes]:
-        """Start a host with workers of its own, which keeps the data folder's server alive."""
+        """Start `cogitate run` with a worker; this host also restarts the data folder's server."""
         world = ("--resume",) if resume else ("--town", AGENTS, "--ticks", TICKS)
         return self.start("run", "--run", RUN, "--workers", 1, *world, own_server=True)
 
     def start(self, *arguments: object, own_server: bool = False) -> subprocess.Popen[bytes]:
-        """Start a command as a user types it. With `own_server` it knows no URL, only the data folder."""
+        """Start a command as a user types it. With `own_server` it knows only the data folder and no URL."""
         environment = worker_environment(self.settings)
         if own_server:
             del environment["COGITATE_REDIS_URL"], environment["COGITATE_BROKER_URL"]
@@ -169,11 +169,11 @@ class Attacked:
         return self._said[process.pid].read_text()
 
     def until_said(self, process: subprocess.Popen[bytes], words: str) -> None:
-        """Wait until a command has said something."""
-        self._eventually(lambda: words in self.said(process), f"{words!r} to be said")
+        """Wait until a command has printed these words to standard error."""
+        self._eventually(lambda: words in self.said(process), f"{words!r} to be printed")
 
     def ready(self, workers: int | None = None) -> None:
-        """Wait until so many workers (all, if not said) wait for messages."""
+        """Wait until this number of workers, by default all, wait for messages."""
         wanted = self.settings.workers if workers is None else workers
         self._eventually(lambda: len(self.waiting_workers()) >= wanted, f"{wanted} workers to be ready")
 
@@ -198,7 +198,7 @@ class Attacked:
         return list(read_journal(RunStore.open(self.state, RUN), 1, self.tick()))
 
     def live_here(self, on_tick: Callable[[Tick], None]) -> None:
-        """Be the host in this process: what is done to it can be done in the midst of a tick."""
+        """Host the run in this process, so that a test can strike in the middle of a tick."""
         live(self.settings.model_copy(update={"workers": 0}), on_tick)
 
     def outcome(self, process: subprocess.Popen[bytes]) -> tuple[str, int]:
@@ -207,29 +207,29 @@ class Attacked:
         return self.said(process), code
 
     def ends_as(self, digest: str, host: subprocess.Popen[bytes]) -> None:
-        """Check that the host ends well, and that its run is over, has this digest and passes the audit."""
+        """Check that the host succeeds and that its run finished, has this digest and passes the audit."""
         said, code = self.outcome(host)
         assert code == 0, said
         self.is_over(digest)
 
     def server_pid(self) -> int:
-        """Return the process of the data folder's server, whichever process started it."""
+        """Return the process id of the data folder's server, whoever started it."""
         return int(json.loads((self.settings.data_dir / SERVER_FILE).read_text())["pid"])
 
     def beats(self) -> int:
-        """Heartbeats of all workers so far."""
-        found: Any = self.state.hvals(RunStore.open(self.state, RUN).key("beats"))
-        return sum(map(int, found))
+        """Return the number of heartbeats of all workers so far."""
+        beats: Any = self.state.hvals(RunStore.open(self.state, RUN).key("beats"))
+        return sum(map(int, beats))
 
     def kill_connections(self, kind: str) -> int:
-        """Have every server close all connections of a kind but ours; how many there were."""
+        """Have every server close all connections of a type except this one, and return their number."""
         killed: list[Any] = [
             server.execute_command("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes") for server in self.servers.each()
         ]
         return sum(map(int, killed))
 
     def is_over(self, digest: str) -> None:
-        """Check that the run is over, has this digest and passes the audit."""
+        """Check that the run finished, has this digest, passes the audit, and that every job succeeded."""
         faults = [line for line in self.lines() for end in line.core.ended if end.reason not in ("none",)]
         assert not faults, faults
         assert self.proven() == digest
@@ -239,7 +239,7 @@ class Attacked:
         return proven(self.state)
 
     def endings(self) -> list[tuple[int, Ended, EndNote]]:
-        """Return every end of a job, with its tick and its note."""
+        """Return the end of every job, with its tick and its note."""
         return [
             (line.core.tick, ended, note)
             for line in self.lines()
@@ -257,13 +257,13 @@ class Attacked:
 
 
 def _with_stacks(pid: int, said: Path) -> str:
-    """Return what a process has said, with the stacks of its threads if it lives (`tests.zygote`)."""
+    """Return a process's output, with the stacks of its threads if it is alive (`tests.zygote`)."""
     size = said.stat().st_size
     with contextlib.suppress(FileNotFoundError, ProcessLookupError, AssertionError):
         caught = next(
             line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt:")
         )
-        if not int(caught.split()[1], 16) >> (signal.SIGUSR2 - 1) & 1:  # it would end
+        if not int(caught.split()[1], 16) >> (signal.SIGUSR2 - 1) & 1:  # without a handler the signal would end it
             return said.read_text()
         os.kill(pid, signal.SIGUSR2)
         wait_until(lambda: said.stat().st_size > size, "stacks", 5)

@@ -1,6 +1,6 @@
-"""What fault tests share: an endpoint, a town, the digest of the run that nobody attacks, and rounds of tests.
+"""Fixtures of fault tests: an endpoint, a town, the digest of the undisturbed run; and repeated rounds of tests.
 
-`pytest tests/faults --rounds 20` runs each test so often and tells how often it passed.
+`pytest tests/faults --rounds 20` runs each test 20 times and prints how often it passed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FAILED = pytest.StashKey[bool]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let fixtures know whether their test has failed."""
+    """Record for fixtures whether their test has failed."""
     report = yield
     item.stash[FAILED] = report.failed
     return report
@@ -36,7 +36,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 @pytest.fixture
 def servers() -> Callable[[Path], LedgerServers]:
-    """Return what starts the servers of a run; a test that is marked `also_on_a_cluster` has a parameter instead."""
+    """Return the class that starts a run's servers; `also_on_a_cluster` overrides this by a parameter."""
     return SingleServer
 
 
@@ -64,12 +64,12 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Repeat each fault as often as the option says."""
+    """Add the option for the number of rounds."""
     parser.addoption("--rounds", type=int, default=1, help="how often each test of faults is run")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With more than one round, each test is one per round."""
+    """Make one test per round if there is more than one round."""
     rounds = metafunc.config.getoption("rounds")
     if rounds > 1:
         metafunc.fixturenames.append("round_number")
@@ -77,7 +77,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print a line per fault: how often it passed, of how many rounds."""
+    """Print for each test how often it passed, and of how many rounds."""
     rounds = config.getoption("rounds")
     if rounds == 1:
         return

@@ -1,4 +1,4 @@
-"""A kind of a host's own whose every attempt kills the worker that makes it, with whatever else the worker has."""
+"""A host's own kind of which each attempt kills its worker, with all other jobs of that worker."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from cogitate.effects import Append, Effect, Entry
 from cogitate.kinds import Case, Kind, Moment, Prompt, Request, register
 
-TICK, OWNER = 18, "agent:isabella-rossi"  # the morning, when everybody plans
+TICK, OWNER = 18, "agent:isabella-rossi"  # the tick of the morning, when every agent plans
 STATS = os.environ.get("COGITATE_BASE_URL", "").removesuffix("/v1") + "/stats"
-ALONE = 1.0  # seconds after which it is
+ALONE = 1.0  # seconds to wait for other jobs before it dies alone
 
 
 class Doom(Kind):
-    """Due once; only a worker asks for its prompt."""
+    """A kind that is due once and kills the worker that asks for its prompt."""
 
     name = "doom"
     order = 90
@@ -37,12 +37,12 @@ class Doom(Kind):
     def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
         given_up = time.monotonic() + ALONE
         while time.monotonic() < given_up and not _company():
-            time.sleep(0.02)  # between two reads: the other jobs run in other processes
+            time.sleep(0.02)  # poll the endpoint, which runs in another process
         os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError("nobody survives this")
+        raise AssertionError("no process survives SIGKILL")
 
     def effects(self, case: Case, answer: object, used: tuple[int, ...]) -> tuple[Effect, ...]:
-        raise AssertionError("no worker comes so far")
+        raise AssertionError("no worker survives to apply effects")
 
     def heuristic(self, case: Case) -> tuple[Effect, ...]:
         return (

@@ -1,7 +1,7 @@
-"""A small town on the morning of a day, on a real Valkey, whose every Redis call can be watched.
+"""A small town on one morning, on a real Valkey, whose every Redis call a test can watch.
 
-It is watched at the connection, below every command, script and pipeline: a call that is added later is seen without
-anyone remembering it.
+The connection is watched, below commands, scripts and pipelines, so calls that are added to the product later are
+watched too.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from cogitate.workers.jobs.heartbeat import Heartbeat
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.attacked import LATENCY
 
-TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes from before the morning, when plans are made
+TICKS, START, STEP = 28, 320, 20  # ticks of twenty minutes that begin before the morning, when plans are made
 SETTINGS = Settings.tuned(
     seconds_per_tick=60 * STEP,
     latency=LATENCY,
-    limits={"tick.run.jobs": 3, "day.run.jobs": 12},  # they bind
-    retry_share=0.75,  # whoever dies costs an attempt: none of them may make a job dead, and so the digest another
+    limits={"tick.run.jobs": 3, "day.run.jobs": 12},  # these limits bind
+    retry_share=0.75,  # each crash costs an attempt; enough retries keep jobs alive and so the digest the same
     claim_cap=10,
-    max_observations=8,  # so that there is much to prune
+    max_observations=8,  # makes many prunes due
     reflection_interval=120,
-    lease=1e-6,  # jobs run inline: a lease that the host finds held while it waits is a dead worker's
+    lease=1e-6,  # jobs run inline, so a lease still held while the host waits is a dead worker's
     hint_interval=0.001,
 )
-Watch = Callable[[str], None]  # told "before" and "after" each call
+Watch = Callable[[str], None]  # called with "before" and "after" around each call
 
 
 class WatchedConnection(UnixDomainSocketConnection):
-    """Tells `watch` of each call: before it is sent, and when the server has carried it out."""
+    """A connection that calls `watch` before each call is sent and after the server has executed it."""
 
     def __init__(self, *, watch: Watch, **options: Any) -> None:
         self._watch = watch
@@ -59,14 +59,14 @@ class WatchedConnection(UnixDomainSocketConnection):
 
 
 def watched_client(server: EmbeddedServer, watch: Watch) -> Redis:
-    """A client of the server's state that tells of each of its calls."""
+    """Return a client of the server's state that reports each of its calls to `watch`."""
     return Redis(
         connection_pool=ConnectionPool(connection_class=WatchedConnection, path=str(server.socket), watch=watch)
     )
 
 
 class SteadyBeat(Heartbeat):
-    """Beats once a job, in the job's own thread: every run makes the same calls in the same order."""
+    """A heartbeat that beats once per job in the job's thread, so every run makes the same calls in the same order."""
 
     @contextmanager
     def of(self, run: str, incarnation: str) -> Iterator[None]:
@@ -75,7 +75,7 @@ class SteadyBeat(Heartbeat):
 
 
 class Visit:
-    """One host's visit to the town, with the worker inline; it goes on where the last one was dropped."""
+    """One host's visit to the town, with the worker inline; it resumes the run that a dropped host left."""
 
     def __init__(self, client: Redis) -> None:
         resume = bool(client.exists(incarnation_key("town")))
@@ -97,7 +97,7 @@ class Visit:
             self.town.load(self.loop.restored)
 
     def live(self, until: int | None = None) -> str:
-        """Go on to the end, or to the world's turn of tick `until`, which is not committed; the digest."""
+        """Run to the end, or to the world's turn of tick `until`, which is not committed; return the digest."""
         for tick in self.loop:
             for change in tick.applied:
                 self.town.apply(change)
@@ -113,5 +113,5 @@ class Visit:
         return self.loop.digest
 
     def publish_through(self, publish: Callable[[Sequence[Job]], int]) -> None:
-        """Have the host publish in another way."""
+        """Replace the function by which the host publishes jobs."""
         self.loop._loop.collector._publish = publish

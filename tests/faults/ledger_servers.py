@@ -1,6 +1,6 @@
-"""The servers under an attacked run: one for state and messages, or a cluster and a server of messages beside it.
+"""The servers of an attacked run: one for state and messages, or a cluster for state and a server for messages.
 
-Both take the same attacks. Where a single server starts again, a replica of the cluster takes over.
+Both offer the same attacks. Where a single server restarts, a replica of the cluster takes over.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cogitate.scheduler.ledger.connect import connect
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.redis_cluster import Cluster
 
-TIMEOUT = 5.0  # seconds; of a test's own calls
+TIMEOUT = 5.0  # seconds; the timeout of the test's own calls
 
 
 class LedgerServers(ABC):
@@ -28,7 +28,7 @@ class LedgerServers(ABC):
     Attributes:
         state: a client of the ledger.
         broker: a client of the messages.
-        urls: the settings that name them.
+        urls: the settings with the servers' URLs.
     """
 
     state: Redis
@@ -41,7 +41,7 @@ class LedgerServers(ABC):
 
     @abstractmethod
     def bring_back(self) -> None:
-        """Return once the killed server's keys can be read again."""
+        """Wait until the killed server's keys can be read again."""
 
     @abstractmethod
     def freeze(self) -> None:
@@ -53,7 +53,7 @@ class LedgerServers(ABC):
 
     @abstractmethod
     def keep_copy(self) -> None:
-        """Copy the run's ledger, to which `fall_back` returns."""
+        """Copy the run's ledger for `fall_back`."""
 
     @abstractmethod
     def fall_back(self) -> None:
@@ -82,7 +82,7 @@ class SingleServer(LedgerServers):
 
     def bring_back(self) -> None:
         again = EmbeddedServer(self.embedded.data_dir).start()
-        self.embedded.stop()  # which another process still uses
+        self.embedded.stop()  # only this reference: other processes still use the server
         self.embedded = again
 
     def freeze(self) -> None:
@@ -158,7 +158,7 @@ class ClusterServers(LedgerServers):
         self._messages.stop()
 
 
-#: Marks a test whose attack meets something on a cluster that it does not meet on a single server.
+#: Marks a test to run on a cluster too, where its attack meets other conditions than on a single server.
 also_on_a_cluster = pytest.mark.parametrize(
     "servers", [pytest.param(SingleServer, id="server"), pytest.param(ClusterServers, id="cluster")]
 )

@@ -1,4 +1,4 @@
-"""Workers and hosts that die while a batch file has their jobs: the batch is found, and each answer is charged once."""
+"""Workers and hosts killed while their jobs are in a batch file: others find the batch and charge each answer once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def settings_with_batches(folder: Path, endpoint: FakeEndpoint) -> Settings:
 
 @pytest.fixture(scope="module")
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the digest of the same run in one process, which asks singly."""
+    """Return the digest of the same run in one process without batches."""
     with FakeEndpoint() as endpoint:
         return undisturbed(settings_with_batches(tmp_path_factory.mktemp("undisturbed"), endpoint))
 
@@ -36,7 +36,7 @@ def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
 def batching(
     endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually, servers: Callable[[Path], LedgerServers]
 ) -> Iterator[Attacked]:
-    """Yield a town whose workers ask in batch files, which are known to take a second."""
+    """Yield a town whose workers send batch files, with a known batch duration of one second."""
     settings = settings_with_batches(tmp_path, endpoint)
     with Attacked(settings, eventually, servers) as town:
         Batches(town.state, worker="test").took("default", 1)
@@ -45,7 +45,7 @@ def batching(
 
 
 def until_all_wait(town: Attacked, eventually: Eventually) -> None:
-    """Wait until all running attempts are in batches that were sent."""
+    """Wait until every running attempt is in a sent batch."""
 
     def all_wait() -> bool:
         if not town.tick():
@@ -58,7 +58,7 @@ def until_all_wait(town: Attacked, eventually: Eventually) -> None:
 
 
 def charged_once(town: Attacked, endpoint: FakeEndpoint) -> None:
-    """Check that the run's jobs were charged what the endpoint reports, each for one request."""
+    """Check that the jobs' charges equal the endpoint's counts of tokens and answers, and that some came by batch."""
     served, jobs = endpoint.stats(), [*JobHistory(town.state, RUN).all()]
     tokens = served.batch_tokens + served.prompt_tokens + served.completion_tokens
     assert sum(job.spent.tokens for job in jobs) == tokens
@@ -66,7 +66,7 @@ def charged_once(town: Attacked, endpoint: FakeEndpoint) -> None:
     assert any(job.service_tier == "batch" for job in jobs)
 
 
-def test_a_worker_killed_while_a_batch_is_open_and_later_ones_answer_in_part(
+def test_an_open_batch_survives_a_killed_worker_and_later_batches_fail_in_part(
     batching: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
     endpoint.change(batch_latency=100_000.0)
@@ -81,7 +81,7 @@ def test_a_worker_killed_while_a_batch_is_open_and_later_ones_answer_in_part(
 
 
 @also_on_a_cluster
-def test_host_and_workers_killed_while_a_batch_is_open(
+def test_an_open_batch_survives_its_killed_host_and_workers(
     batching: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
     endpoint.change(batch_latency=100_000.0)

@@ -1,4 +1,4 @@
-"""A wall clock that jumps: nothing is decided by it, neither leases nor due ticks nor windows of a budget."""
+"""A wall clock that jumps: leases, due ticks and budget windows do not depend on it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.faults.attacked import AGENTS, Attacked, Eventually, settings_of
 DAY = 86_400
 
 
-def test_a_wall_clock_that_jumps_a_day_both_ways(
+def test_a_run_ignores_jumps_of_the_wall_clock(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In hosts and workers; the server's decides nothing either, since no key of ours ever expires."""
+    """Check hosts and workers; the server's clock does not matter either, since no key of ours expires."""
     clock = tmp_path / "clock"
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent / "shifted_clock"))
     monkeypatch.setenv("SHIFTED_CLOCK", str(clock))

@@ -1,5 +1,4 @@
-"""Runs on a cluster of real servers, or watched by a Sentinel: a primary is killed in mid-run, with and without what it
-wrote last."""
+"""Runs on a real cluster or on servers watched by a Sentinel: a primary fails mid-run, with and without data loss."""
 
 from __future__ import annotations
 
@@ -33,13 +32,14 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def settings(cluster: Cluster, endpoint: FakeEndpoint, tmp_path: Path) -> Iterator[Settings]:
-    """Yield settings of runs on the cluster, with a worker at work and a broker of its own."""
+    """Yield settings of runs on the cluster, with a running worker and a separate broker."""
     with at_work(cluster.url, endpoint, tmp_path) as settings:
         yield settings
 
 
 @contextmanager
 def at_work(url: str, endpoint: FakeEndpoint, tmp_path: Path) -> Iterator[Settings]:
+    """Start a broker and a worker for a ledger at a URL, and yield the settings of its runs."""
     chosen = settings_of(tmp_path, endpoint, workers=0, concurrency=AGENTS * len(RUNS))
     with EmbeddedServer(chosen.data_dir) as broker, ExitStack() as resources:
         urls = {"redis_url": SecretStr(url), "broker_url": SecretStr(f"{broker.url[:-1]}1")}
@@ -48,7 +48,7 @@ def at_work(url: str, endpoint: FakeEndpoint, tmp_path: Path) -> Iterator[Settin
         yield chosen
 
 
-def test_a_host_stops_if_a_failover_forgets_its_ticks_and_the_run_resumes(
+def test_a_failover_that_loses_ticks_stops_the_host_and_the_run_resumes(
     cluster: Cluster, settings: Settings, endpoint: FakeEndpoint
 ) -> None:
     home = cluster.node_of(f"{{{RUN}}}")
@@ -65,7 +65,7 @@ def test_a_host_stops_if_a_failover_forgets_its_ticks_and_the_run_resumes(
         assert live(settings, exist="resume") == proven(state) == undisturbed(settings)
 
 
-def test_a_primary_killed_while_eight_runs_wait_for_their_jobs(
+def test_eight_runs_survive_the_failover_of_a_primary(
     cluster: Cluster, settings: Settings, endpoint: FakeEndpoint
 ) -> None:
     with connect(cluster.url, settings.socket_timeout) as state:
@@ -82,7 +82,7 @@ def test_a_primary_killed_while_eight_runs_wait_for_their_jobs(
     assert found == [undisturbed(settings, run) for run in RUNS]
 
 
-def test_a_primary_that_stalls_for_ever_is_replaced(
+def test_a_run_survives_a_primary_that_stalls_for_ever(
     cluster: Cluster, settings: Settings, endpoint: FakeEndpoint
 ) -> None:
     home = cluster.node_of(f"{{{RUN}}}")
@@ -96,7 +96,7 @@ def test_a_primary_that_stalls_for_ever_is_replaced(
         assert digest.result() == proven(state) == undisturbed(settings)
 
 
-def test_a_primary_that_a_sentinel_watches_killed_in_mid_run(endpoint: FakeEndpoint, tmp_path: Path) -> None:
+def test_a_run_survives_a_failover_by_sentinel(endpoint: FakeEndpoint, tmp_path: Path) -> None:
     with Watched() as watched, at_work(watched.url, endpoint, tmp_path) as settings:
         endpoint.hold()
         with ThreadPoolExecutor(1) as hosts:

@@ -1,9 +1,9 @@
-"""Every Redis call of a run is a crash point: who makes it may die just before it is sent and just after it is done.
+"""Every Redis call of a run is a crash point: its caller may die just before it is sent and just after it is executed.
 
-A real Valkey, since what its scripts leave behind is what is tested, and since it is faster than one in Python. Of a
-killed process only what the server holds is left. So the host's points are shown on what the server held at each of
-them in one run, whose database is kept there and then: dying before a call or after the call before it is the same.
-A worker's points are shown by raising out of its client, while the host lives.
+The tests use a real Valkey because they check what its scripts leave behind, and because it is faster than one in
+Python. A killed process leaves only what the server holds. So the test of the host saves the database at each crash
+point of one run and resumes from each saved state; dying before a call and after the previous one are the same. The
+test of a worker raises from the worker's client while the host lives.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from cogitate.tasks.job import Cost, Job
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.faults.dropped_anywhere import SETTINGS, TICKS, SteadyBeat, Visit, Watch, watched_client
 
-Database = Mapping[bytes, bytes]  # of each key its DUMP: a run sets no expiry
+Database = Mapping[bytes, bytes]  # each key's DUMP, without expiries, since a run sets none
 VERBS = {"acquire", "collect", "advance", "finish", "claim", "settle", "beat"}
-LEAST_CALLS = 100  # of the undisturbed run; fewer would mean that the watch is blind
+LEAST_CALLS = 100  # of the undisturbed run; fewer would mean that the watch misses calls
 
 
 class Killed(BaseException):
-    """A worker dies here: no handler of errors sees it."""
+    """The death of a worker, as an exception that no error handler catches."""
 
 
 class Undisturbed(NamedTuple):
-    """Return what a run is when nobody dies."""
+    """The result of a run in which no process dies."""
 
     digest: str
     memories: dict[str, dict[str, int]]
@@ -44,7 +44,7 @@ class Undisturbed(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def steady(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Heartbeats at fixed places."""
+    """Make heartbeats beat at fixed points."""
     monkeypatch.setattr("cogitate.hosting.inline.Heartbeat", SteadyBeat)
 
 
@@ -66,13 +66,15 @@ def client(server: EmbeddedServer) -> Iterator[Redis]:
 
 @pytest.fixture
 def undisturbed(client: Redis) -> Undisturbed:
-    """A run in which nobody dies, of which only this is left."""
+    """Run the town undisturbed, return its result, and empty the database."""
     found = Undisturbed(Visit(client).live(), summarise_run(client, "town").memories)
     client.flushall()
     return found
 
 
-def test_the_host_may_die_at_every_call(server: EmbeddedServer, client: Redis, undisturbed: Undisturbed) -> None:
+def test_a_run_survives_a_host_killed_at_every_call(
+    server: EmbeddedServer, client: Redis, undisturbed: Undisturbed
+) -> None:
     points: list[Database] = []
     eventful(server, lambda when: points.append(database(client)))
     assert outcome(client) == undisturbed
@@ -87,7 +89,9 @@ def test_the_host_may_die_at_every_call(server: EmbeddedServer, client: Redis, u
     print(f"{len(points)} crash points of the host, which leave {len(states)} states of the ledger")
 
 
-def test_a_worker_may_die_at_every_call(server: EmbeddedServer, client: Redis, undisturbed: Undisturbed) -> None:
+def test_a_run_survives_a_worker_killed_at_every_call(
+    server: EmbeddedServer, client: Redis, undisturbed: Undisturbed
+) -> None:
     total = 0
     while True:
         client.flushall()
@@ -105,7 +109,7 @@ def test_a_worker_may_die_at_every_call(server: EmbeddedServer, client: Redis, u
 
 
 class MortalWorkers:
-    """One worker at a time; it dies at one of the points counted from 0, and the next is born."""
+    """One worker at a time; it dies at the crash point `dies_at`, counted from 0, and a new worker takes its place."""
 
     def __init__(self, server: EmbeddedServer, dies_at: int) -> None:
         self._server = server
@@ -115,7 +119,7 @@ class MortalWorkers:
         self._worker = self._new()
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Have jobs run; who dies takes the messages of the others along."""
+        """Run the jobs; a worker that dies loses the messages of the remaining ones."""
         try:
             return self._worker.publish(jobs)
         except Killed:
@@ -134,7 +138,7 @@ class MortalWorkers:
 
 
 def eventful(server: EmbeddedServer, watch: Watch) -> None:
-    """A run with a host dropped, a message lost, a worker gone after its claim and an attempt given back."""
+    """Run the town with a dropped host, a lost message, a worker that vanishes after its claim, and a freed attempt."""
     first = Visit(watched_client(server, watch))
     first.live(until=4)
     client = watched_client(server, watch)
@@ -168,7 +172,7 @@ def database(client: Redis) -> Database:
 
 
 def restore(client: Redis, kept: Database) -> None:
-    """Have the server hold this and nothing else."""
+    """Replace the server's data by this database."""
     with client.pipeline(transaction=True) as pipe:
         pipe.flushall()
         for key, value in kept.items():
@@ -177,7 +181,7 @@ def restore(client: Redis, kept: Database) -> None:
 
 
 def fingerprint(kept: Database) -> bytes:
-    """Return a fingerprint that is equal for two databases with the same bytes."""
+    """Return a hash of the database's keys and values."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (part for pair in kept.items() for part in pair):
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -185,7 +189,7 @@ def fingerprint(kept: Database) -> bytes:
 
 
 def outcome(client: Redis) -> Undisturbed:
-    """Return what the run that is over came to."""
+    """Check that the run finished, and return its result."""
     done = summarise_run(client, "town")
     assert (done.status, done.tick) == ("finished", TICKS)
     return Undisturbed(done.digest, done.memories)

@@ -1,4 +1,4 @@
-"""Hosts that are fenced or told to stop, and workers that are."""
+"""Hosts that are fenced, and hosts and workers that signals stop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.faults.ledger_servers import also_on_a_cluster
 
 
 @also_on_a_cluster
-def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
+def test_a_host_that_wakes_after_a_takeover_is_fenced(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     first = town.host()
     endpoint.wait_for_request(3)
@@ -26,7 +26,7 @@ def test_a_host_that_comes_back_is_fenced(town: Attacked, endpoint: FakeEndpoint
     said, code = town.outcome(first)
     assert code == 1
     assert ["another host has taken it" in line for line in warnings_in(said)] == [True], said
-    assert "--resume" not in said, "it would take the run from the host that has it"
+    assert "--resume" not in said, "resuming would take the run from its new host"
     town.is_over(digest)
 
 
@@ -44,7 +44,7 @@ def test_a_second_signal_leaves_a_resumable_run(town: Attacked, endpoint: FakeEn
     town.ends_as(digest, town.host(resume=True))
 
 
-def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
+def test_a_worker_command_finishes_its_jobs_on_one_signal_and_stops_at_once_on_two(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
     with Attacked(settings_of(tmp_path, endpoint, workers=0), eventually) as town:
@@ -57,7 +57,7 @@ def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
         first.send_signal(signal.SIGINT)
         town.until_said(first, "stopping after the running jobs; press Ctrl-C again to stop at once")
         endpoint.release()
-        assert town.outcome(first)[1] == 0, "it has ended what it had begun"
+        assert town.outcome(first)[1] == 0, "it has finished its running jobs"
         asked = endpoint.stats().requests
         endpoint.hold()
         second = town.start("worker")
@@ -65,7 +65,7 @@ def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
         second.send_signal(signal.SIGTERM)
         town.until_said(second, "stopping after the running jobs")
         second.send_signal(signal.SIGTERM)
-        assert town.outcome(second)[1] == 143, "it has not"
+        assert town.outcome(second)[1] == 143, "it has stopped at once"
         endpoint.release()
         town.start("worker")
         town.ends_as(digest, host)
@@ -73,7 +73,7 @@ def test_a_killed_worker_command_can_be_stopped_by_one_or_two_signals(
 
 
 def worker_of(process: subprocess.Popen[bytes]) -> int:
-    """Return the one worker that a process has started, in whichever thread."""
+    """Return the process id of the one worker that a process has started from any of its threads."""
     children = [
         int(pid) for task in Path(f"/proc/{process.pid}/task").glob("*/children") for pid in task.read_text().split()
     ]

@@ -1,4 +1,4 @@
-"""Messages that are lost, doubled or wiped, and connections that are cut: hints, no more."""
+"""Messages that are lost, doubled or wiped, and connections that are cut: messages are only hints."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.faults.ledger_servers import also_on_a_cluster
 PLANS = tickets_key("cogitate:plan", ASKING)
 
 
-def test_a_message_that_dies_with_the_worker_that_popped_it(
+def test_a_job_survives_a_worker_killed_with_its_message(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
-    """Check that a job survives a worker that dies with its message: nobody else records who took it.
+    """Check that a job survives its message, which no record links to the worker that took it.
 
-    The server lets a worker that is stopped wait for a second at most, so another connection waits in its place.
+    The server lets a stopped worker wait for a second at most, so another connection waits in its place.
     """
     with Attacked(settings_of(tmp_path, endpoint), eventually) as town:
         town.ready()
@@ -32,30 +32,30 @@ def test_a_message_that_dies_with_the_worker_that_popped_it(
         left: list[int] = []
 
         def attack(tick: Tick) -> None:
-            if tick.number == MORNING:  # the plans are published when this tick is over
+            if tick.number == MORNING:  # plans are published at the end of this tick
                 os.kill(worker, signal.SIGSTOP)
                 eventually(lambda: not town.waiting_workers(), "the worker's wait to end")
                 taker.send_command("BRPOP", PLANS, 0)
-                eventually(town.waiting_workers, "the other to wait")
+                eventually(town.waiting_workers, "the other connection to wait")
             elif tick.number == MORNING + 1:
                 left.extend((town.broker.llen(PLANS), town.broker.hlen("cogitate:unacked")))
                 taker.disconnect()
                 os.kill(worker, signal.SIGKILL)
 
         town.live_here(attack)
-        assert left == [AGENTS - 1, 0], "one plan's message is neither in its queue nor noted as taken"
+        assert left == [AGENTS - 1, 0], "one plan's message is neither in its queue nor recorded as taken"
         town.is_over(digest)
 
 
 @also_on_a_cluster
-def test_connections_killed_in_mid_job(
+def test_a_run_survives_killed_connections(
     town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(3)
     for _ in range(2):
-        for kind in ("pubsub", "normal"):  # the second also costs a worker its other connections
+        for kind in ("pubsub", "normal"):  # "normal" also closes the worker's other connections
             eventually(lambda kind=kind: town.kill_connections(kind), f"a {kind} connection to kill")
         town.ready()
     endpoint.release()
@@ -63,7 +63,7 @@ def test_connections_killed_in_mid_job(
 
 
 @also_on_a_cluster
-def test_all_messages_wiped_in_mid_job(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
+def test_a_run_survives_the_loss_of_all_messages(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(AGENTS)
@@ -72,10 +72,10 @@ def test_all_messages_wiped_in_mid_job(town: Attacked, endpoint: FakeEndpoint, d
     town.ends_as(digest, host)
 
 
-def test_a_job_that_outlives_the_visibility_timeout(
+def test_a_message_delivered_twice_runs_its_job_once(
     town: Attacked, endpoint: FakeEndpoint, digest: str, eventually: Eventually
 ) -> None:
-    """Nothing is acknowledged, so no message comes again by itself; if one does, its job is not handed out again."""
+    """Publish the open jobs again: no worker claims a job that is already claimed."""
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(AGENTS)

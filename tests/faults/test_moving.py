@@ -1,4 +1,4 @@
-"""A run that moves from a server to a cluster in mid-day, by a command that is killed at each step and typed again."""
+"""A run that moves from a server to a cluster at midday, by a command that is killed at each step and repeated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.patience import LONGEST
 from tests.redis_cluster import Cluster
 
 STEPS = ["_set_mark", "_copy", "_compare", "_arrive", "_remove", "_clear"]
-#: `cogitate`, which is killed when a function of the move has returned, so that the step has happened.
+#: `cogitate` in a process that kills itself once a function of the move has returned, so after that step.
 DYING = """
 import os, signal, sys
 from cogitate.ops.cli import main
@@ -40,7 +40,7 @@ main()
 
 
 class Halfway(Exception):
-    """The host ends."""
+    """The end of the host at midday."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def move(settings: Settings, to: str, dies_at: str = "") -> int:
-    """Type the command; return its exit code, or the negative signal that ended it."""
+    """Run the command, and return its exit code, or the negative number of the signal that ended it."""
     command = [sys.executable, "-c", DYING, dies_at] if dies_at else [sys.executable, "-m", "cogitate.ops"]
     done = subprocess.run(
         [*command, "move", RUN, "--to", to],
@@ -88,7 +88,7 @@ def test_a_run_that_moves_to_a_cluster_at_midday_has_the_digest_of_one_that_stay
             assert move(settings, cluster.url, dies_at) == -signal.SIGKILL
             assert audit(state, RUN) == []
             assert move(settings, cluster.url) == 0
-            assert move(settings, cluster.url) == 0, "it is there already"
+            assert move(settings, cluster.url) == 0, "moving again is no error"
             assert on_cluster.exists(incarnation_key(RUN))
             assert not on_server.exists(incarnation_key(RUN))
             assert live(settings, exist="resume") == proven(state) == undisturbed(settings)

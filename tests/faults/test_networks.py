@@ -1,7 +1,7 @@
-"""Two worker machines, each of which loses its network for longer than a lease, and finds it again.
+"""Two worker machines that lose their network in turn, each for longer than a lease, and regain it.
 
-On RabbitMQ the first loses it until its worker has noticed, which takes heartbeats half a minute. A worker that waits
-for messages of Redis notices nothing, and goes on when they arrive.
+On RabbitMQ the first machine's network stays cut until its worker notices, by heartbeats, after half a minute. A worker
+that waits for messages from Redis notices nothing, and continues when they arrive.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from tests.patience import LONGEST, wait_until
 from tests.rabbitmq import RabbitMQ
 from tests.redis_cluster import Node
 
-CUT = float(os.environ.get("COGITATE_CUT", 0))  # seconds, at least, of each cut; `make chaos` has it last a minute
-BETWEEN = MORNING + 6  # the plans have been applied; reflections and choices are to come
-AFTER = TICKS - 1  # the reflections have been applied
+CUT = float(os.environ.get("COGITATE_CUT", 0))  # least seconds of each cut; `make chaos` sets a minute
+BETWEEN = MORNING + 6  # a tick after plans are applied and before reflections and choices
+AFTER = TICKS - 1  # a tick after reflections are applied
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def ledger(tmp_path: Path) -> Iterator[Node]:
 
 @pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=pytest.mark.system)])
 def broker(request: pytest.FixtureRequest, ledger: Node) -> Iterator[str]:
-    """Yield the broker's URL, whose host and port a machine's own take the place of."""
+    """Yield the broker's URL, in which each machine replaces host and port by its own."""
     if request.param == "redis":
         yield f"redis://127.0.0.1:{ledger.port}/1"
         return
@@ -55,12 +55,12 @@ def broker(request: pytest.FixtureRequest, ledger: Node) -> Iterator[str]:
 
 
 def through(network: Network, url: str) -> str:
-    """Return a URL of 127.0.0.1 as a machine reaches it."""
+    """Return the URL at which a machine reaches a server of 127.0.0.1."""
     return re.sub(r"127\.0\.0\.1:(\d+)", lambda found: network.way_to(int(found[1])), url)
 
 
 class Machine:
-    """A machine with one worker, which asks one model at a time."""
+    """A machine with one worker that makes one call at a time."""
 
     def __init__(self, number: int, settings: Settings, resources: ExitStack) -> None:
         self.network = resources.enter_context(Network(f"127.0.0.{number}"))
@@ -71,7 +71,7 @@ class Machine:
             "broker_url": SecretStr(through(self.network, broker)),
             "base_url": through(self.network, settings.base_url),
         }
-        name = ["--hostname", f"machine{number}@%h"]  # all machines are this one, whose name would be the same
+        name = ["--hostname", f"machine{number}@%h"]  # both machines are this one, so their host names are equal
         self._pool = resources.enter_context(WorkerPool(settings.model_copy(update=its_own), 1, arguments=name))
         self._cut_at = 0.0
 
@@ -81,8 +81,8 @@ class Machine:
         self._cut_at = time.monotonic()
 
     def regain_network(self) -> None:
-        """Mend the network, not before it was cut for as long as the fault lasts."""
-        time.sleep(max(0.0, self._cut_at + CUT - time.monotonic()))  # the fault itself
+        """Restore the network once the cut has lasted `CUT` seconds."""
+        time.sleep(max(0.0, self._cut_at + CUT - time.monotonic()))  # the fault itself, not a wait for a condition
         self.network.mend()
 
     def noticed(self) -> bool:
@@ -95,7 +95,7 @@ class Machine:
         return any(log["event"] == "lease.expired" and f":{pid}:" in str(log["worker"]) for log in logs)
 
 
-def test_two_machines_lose_their_network_one_after_the_other(
+def test_a_run_survives_two_machines_that_lose_their_network_in_turn(
     ledger: Node, broker: str, endpoint: FakeEndpoint, tmp_path: Path
 ) -> None:
     url = f"redis://127.0.0.1:{ledger.port}/0"
@@ -115,7 +115,7 @@ def test_two_machines_lose_their_network_one_after_the_other(
         digest = hosts.submit(live, settings, pause)
         endpoint.wait_for_request(2)  # of each machine
         first.lose_network()
-        wait_until(lambda: first.lost_its_lease(logs), "the host to give the first machine's job away")
+        wait_until(lambda: first.lost_its_lease(logs), "the host to release the first machine's job")
         endpoint.release()
         assert reached[BETWEEN].wait(LONGEST)
         if is_amqp_url(broker):
@@ -126,9 +126,9 @@ def test_two_machines_lose_their_network_one_after_the_other(
         go_on[BETWEEN].set()
         endpoint.wait_for_request(asked + 2)  # so the first machine asks again
         second.lose_network()
-        wait_until(lambda: second.lost_its_lease(logs), "the host to give the second machine's job away")
+        wait_until(lambda: second.lost_its_lease(logs), "the host to release the second machine's job")
         endpoint.release()
-        assert reached[AFTER].wait(LONGEST)  # by the first machine, which lost its own network before
+        assert reached[AFTER].wait(LONGEST)  # thanks to the first machine, which has its network again
         second.regain_network()
         go_on[AFTER].set()
         found = digest.result()

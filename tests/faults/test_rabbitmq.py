@@ -1,4 +1,4 @@
-"""Runs with RabbitMQ as broker: it dies and starts again, loses its queues, or a worker dies with hints in hand."""
+"""Runs with RabbitMQ as broker: it dies and restarts, loses its queues, or a worker dies with prefetched hints."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Served:
         self.pool = pool
 
     def ends_as_undisturbed(self, digest: str) -> None:
-        """Check that the run is over, passes the audit, and has the digest of the run that nobody attacks."""
+        """Check that the run finished, passes the audit, and has the digest of the undisturbed run."""
         with self.server.client() as state:
             assert digest == proven(state) == undisturbed(self.settings)
 
@@ -58,15 +58,15 @@ def served(rabbitmq: RabbitMQ, endpoint: FakeEndpoint, tmp_path: Path) -> Iterat
 
 
 def consumers(rabbitmq: RabbitMQ) -> int:
-    """Return how many workers consume plans."""
+    """Return the number of workers that consume plans."""
     return len([one for one in rabbitmq.ask("consumers") if one["queue"]["name"] == "cogitate.plan.now"])
 
 
-def test_a_run_without_faults(served: Served) -> None:
+def test_a_run_over_rabbitmq_reaches_the_undisturbed_digest(served: Served) -> None:
     served.ends_as_undisturbed(live(served.settings))
 
 
-def test_the_broker_dies_while_jobs_are_in_flight_and_starts_again(
+def test_a_run_survives_a_broker_killed_with_jobs_in_flight(
     served: Served, rabbitmq: RabbitMQ, endpoint: FakeEndpoint
 ) -> None:
     endpoint.hold()
@@ -79,9 +79,9 @@ def test_the_broker_dies_while_jobs_are_in_flight_and_starts_again(
         served.ends_as_undisturbed(digest.result())
 
 
-def test_the_broker_is_away_when_the_plans_are_asked_for(served: Served, rabbitmq: RabbitMQ) -> None:
+def test_a_run_survives_a_broker_that_is_down_when_plans_are_published(served: Served, rabbitmq: RabbitMQ) -> None:
     def attack(tick: Tick) -> None:
-        if tick.number == MORNING:  # the plans are published when this tick is over
+        if tick.number == MORNING:  # plans are published at the end of this tick
             rabbitmq.kill()
         if tick.number == MORNING + 1:
             rabbitmq.start()
@@ -89,7 +89,7 @@ def test_the_broker_is_away_when_the_plans_are_asked_for(served: Served, rabbitm
     served.ends_as_undisturbed(live(served.settings, attack))
 
 
-def test_all_queues_are_deleted_in_mid_run(served: Served, rabbitmq: RabbitMQ) -> None:
+def test_a_run_survives_the_deletion_of_all_queues(served: Served, rabbitmq: RabbitMQ) -> None:
     def attack(tick: Tick) -> None:
         if tick.number == MORNING:
             for queue in rabbitmq.ask("queues"):
@@ -99,7 +99,7 @@ def test_all_queues_are_deleted_in_mid_run(served: Served, rabbitmq: RabbitMQ) -
     served.ends_as_undisturbed(live(served.settings, attack))
 
 
-def test_a_worker_dies_with_hints_in_hand(served: Served, endpoint: FakeEndpoint) -> None:
+def test_a_run_survives_a_worker_killed_with_prefetched_hints(served: Served, endpoint: FakeEndpoint) -> None:
     endpoint.hold()
     with ThreadPoolExecutor(1) as hosts:
         digest = hosts.submit(live, served.settings)

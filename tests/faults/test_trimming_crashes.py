@@ -1,6 +1,6 @@
-"""The journal's checkpoint, export and removal are interrupted at every call: whoever goes on finishes them.
+"""Hosts killed at every call of the journal's checkpoint, export and removal: the next host finishes the trimming.
 
-As in `test_crash_points`, of a killed host only what the server holds is left; here also the files of its data folder.
+As in `test_crash_points`, a killed host leaves only what the server holds; here also the files of its data folder.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TICKS = 3 * DAY + 2  # trimmed twice
 
 
 class Point(NamedTuple):
-    """Return what a killed host leaves."""
+    """The data that a killed host leaves."""
 
     database: Database
     files: dict[str, bytes]
@@ -47,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 
 def live(client: Redis, folder: Path) -> TickLoop:
-    """Go on to the end."""
+    """Run the town to its end."""
     town = Town(agents=2, seed=3, minutes_per_tick=STEP)
     settings = Settings(
         seconds_per_tick=60 * STEP, latency=LATENCY, max_observations=10, journal_keep=1, data_dir=folder
@@ -68,7 +68,7 @@ def live(client: Redis, folder: Path) -> TickLoop:
 
 
 class Watched:
-    """Takes note of what is left at every call that trimming makes."""
+    """A watch that saves a crash point at every call of trimming."""
 
     def __init__(self, client: Redis, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.points: list[Point] = []
@@ -86,14 +86,14 @@ class Watched:
         monkeypatch.setattr(trimming.JournalTrimmer, "trim", watched)
 
     def note(self, when: str) -> None:
-        """Called before and after each call to the server."""
+        """Save a crash point; called before and after each call to the server."""
         if self._trimming:
             found = [path for path in self._folder.rglob("*.jsonl") if path.is_file()]
             files = {str(path.relative_to(self._folder)): path.read_bytes() for path in found}
             self.points.append(Point(database(self._client), files))
 
     def states(self) -> list[Point]:
-        """Return the points that differ."""
+        """Return the distinct points."""
         named = {
             fingerprint({**point.database, **{name.encode(): body for name, body in point.files.items()}}): point
             for point in self.points
@@ -101,10 +101,10 @@ class Watched:
         return list(named.values())
 
 
-def test_trimming_may_be_interrupted_at_every_call(
+def test_trimming_survives_a_host_killed_at_every_call(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trimming, "STEP_BYTES", 1)  # a step for each stream
+    monkeypatch.setattr(trimming, "STEP_BYTES", 1)  # makes each stream a step of its own
     with server.client() as client:
         client.flushall()
         with monkeypatch.context() as patched:

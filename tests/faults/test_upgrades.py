@@ -1,4 +1,4 @@
-"""A rolling restart from a released version to this one, in mid-run: workers, server, host and Flower, one by one."""
+"""A rolling upgrade from a released version to this one in mid-run: workers, server, Flower and host, one by one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEW = ""  # this version
 
 
 class Town:
-    """The processes of a run, each of a version, on a server that can be restarted."""
+    """The processes of a run, each of a chosen version, on a server that can be restarted."""
 
     def __init__(self, folder: Path, endpoint: FakeEndpoint, trees: dict[str, Path], resources: ExitStack) -> None:
         self.server = resources.enter_context(EmbeddedServer(folder / "data"))
@@ -71,7 +71,7 @@ class Town:
         return process
 
     def asking(self, version: str, worker: subprocess.Popen[bytes], endpoint: FakeEndpoint) -> subprocess.Popen[bytes]:
-        """Wait until a worker asks the model, and return it; start it again if it crashes, as a supervisor does.
+        """Wait until a worker calls the model, and return the worker; restart it if it crashes, as a supervisor does.
 
         Workers of 0.2.0 may crash (SIGSEGV) when two threads decode the first values of a type.
         """
@@ -91,7 +91,7 @@ class Town:
         return self.server.client()
 
     def restart_server(self) -> None:
-        """Stop the server as an upgrade does, and start it on what it has written."""
+        """Stop the server as an upgrade does, and restart it on its data."""
         assert self.server.pid is not None
         os.kill(self.server.pid, signal.SIGTERM)
         self.wait_until(lambda: not self.server.socket.exists(), "the server to end")
@@ -135,7 +135,7 @@ def town(
 
 
 def check(state: Redis) -> None:
-    """Check that the run is over, that each job was answered in time, once, and that nothing is wrong with it."""
+    """Check that the run finished, that each job was answered once and in time, and that audit and replay agree."""
     assert (summarise_run(state, RUN).status, summarise_run(state, RUN).tick) == ("finished", TICKS)
     ended = [one for line in read_journal(RunStore.open(state, RUN), 1, TICKS) for one in line.core.ended]
     assert {(one.end, one.reason) for one in ended} == {("applied", "none")}
@@ -144,7 +144,7 @@ def check(state: Redis) -> None:
     assert replay(state, RUN, empty_redis()).digest == summarise_run(state, RUN).digest
 
 
-def test_workers_server_and_host_are_restarted_as_this_version_one_by_one(
+def test_a_run_survives_a_rolling_upgrade_of_workers_server_and_host(
     town: Town, older: tuple[str, dict[str, Path]], endpoint: FakeEndpoint
 ) -> None:
     before = older[0]
@@ -157,7 +157,7 @@ def test_workers_server_and_host_are_restarted_as_this_version_one_by_one(
     assert leaving.wait(LONGEST) == 0, town.logs()
     asked = endpoint.stats().requests
     endpoint.hold()
-    endpoint.wait_for_request(asked + 1, LONGEST)  # of a host of the older version, by a worker of this one
+    endpoint.wait_for_request(asked + 1, LONGEST)  # a job of the older host, executed by a worker of this version
     town.restart_server()
     with flower(town.folder / "data", **town.settings) as address:
         assert run_heads(town.state)[0].held
@@ -172,12 +172,12 @@ def test_workers_server_and_host_are_restarted_as_this_version_one_by_one(
     check(town.state)
 
 
-def test_a_host_of_this_version_continues_with_workers_of_an_older_one(
+def test_a_host_of_this_version_works_with_workers_of_an_older_one(
     town: Town, older: tuple[str, dict[str, Path]], endpoint: FakeEndpoint
 ) -> None:
     endpoint.hold()
     leaving, host = town.worker(older[0]), town.host(NEW, "--town", 3, "--ticks", TICKS)
-    if older[0] == "0.2.0":  # it cannot read the habits of an owner as a list: it says so, and heuristics think
+    if older[0] == "0.2.0":  # it cannot read an owner's habits as a list; it logs that, and heuristics take over
         assert host.wait(LONGEST) == 0, town.logs()
         assert "ledger.unreadable" in town.logs()
         assert endpoint.stats().requests == 0

@@ -1,8 +1,8 @@
-"""Workers that die, or are told to, while they have jobs.
+"""Workers that are killed or stopped while they have jobs.
 
-Like all tests of this folder: real processes, and every fault strikes on a condition (the endpoint has the request, a
-worker waits for a message), never after a time. At the end the auditor looks at everything, the journal is replayed,
-and where a fault changes no result the digest is that of a run which nobody attacked.
+As everywhere in this folder, processes are real, and a fault strikes on a condition (the endpoint has the request, a
+worker waits for a message), never after a delay. At the end the run is audited and its journal replayed, and where a
+fault changes no result the digest equals that of the undisturbed run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.faults.ledger_servers import also_on_a_cluster
 
 
 @also_on_a_cluster
-def test_workers_killed_in_mid_call(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
+def test_jobs_of_workers_killed_in_mid_call_run_again(town: Attacked, endpoint: FakeEndpoint, digest: str) -> None:
     endpoint.hold()
     host = town.host()
     endpoint.wait_for_request(3)
@@ -32,10 +32,10 @@ def test_workers_killed_in_mid_call(town: Attacked, endpoint: FakeEndpoint, dige
     assert town.attempts() > 1
 
 
-def test_the_only_slot_of_an_endpoint_is_free_when_the_worker_that_holds_it_is_killed(
+def test_a_killed_worker_frees_the_only_slot_of_an_endpoint(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
-    """The deadline of the killed call is ten minutes away, further than any wait of a test."""
+    """Kill the worker ten minutes before its call's deadline, which is longer than any wait of a test."""
     limits = {"default": Endpoint(base_url=endpoint.url, api_key="any", concurrency=1)}
     with Attacked(settings_of(tmp_path, endpoint, endpoints=limits, workers=2), eventually) as town:
         town.ready()
@@ -51,7 +51,7 @@ def test_the_only_slot_of_an_endpoint_is_free_when_the_worker_that_holds_it_is_k
 def test_a_killed_workers_job_never_misses_its_due_tick(
     endpoint: FakeEndpoint, tmp_path: Path, eventually: Eventually
 ) -> None:
-    """A host that does not wait: what is recovered too late is late, and its heuristic is applied when it is due."""
+    """Use a host that does not wait: a job recovered too late is late, and its heuristic applies at its due tick."""
     settings = settings_of(tmp_path, endpoint, wait=0.0, lease=60.0)
     with Attacked(settings, eventually) as town:
         town.ready()
@@ -73,7 +73,7 @@ def test_a_killed_workers_job_never_misses_its_due_tick(
         town.proven()
 
 
-def test_all_workers_restarted_one_after_the_other_under_load(
+def test_a_rolling_restart_of_workers_costs_no_attempt(
     endpoint: FakeEndpoint, tmp_path: Path, digest: str, eventually: Eventually
 ) -> None:
     with Attacked(settings_of(tmp_path, endpoint, workers=2, lease=60.0), eventually) as town:
@@ -83,7 +83,7 @@ def test_all_workers_restarted_one_after_the_other_under_load(
         seen = 0
         for at, old in enumerate(town.pool.pids()):
             endpoint.wait_for_request(seen + 1)
-            os.kill(host.pid, signal.SIGSTOP)  # what comes now must not be over when the next one is restarted
+            os.kill(host.pid, signal.SIGSTOP)  # so that the run does not end before the next worker is restarted
             os.kill(old, signal.SIGTERM)
             endpoint.release()
             eventually(lambda at=at, old=old: town.pool.pids()[at : at + 1] not in ([], [old]), "another worker")
@@ -93,10 +93,10 @@ def test_all_workers_restarted_one_after_the_other_under_load(
             os.kill(host.pid, signal.SIGCONT)
         endpoint.release()
         town.ends_as(digest, host)
-        assert town.attempts() == 1, "who is told to stop ends what it does first"
+        assert town.attempts() == 1, "a worker that is told to stop finishes its jobs first"
 
 
-def test_a_job_that_kills_every_worker_is_given_up_and_its_neighbours_are_not(
+def test_a_job_that_kills_every_worker_is_given_up_and_other_jobs_succeed(
     tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
@@ -109,6 +109,6 @@ def test_a_job_that_kills_every_worker_is_given_up_and_its_neighbours_are_not(
             assert (doom.end, doom.reason, note.source, note.attempts) == ("applied", "dead", "heuristic", 3)
             others = [(end, note) for _, end, note in town.endings() if end is not doom and end.key != doom.key]
             assert {end.reason for end, _ in others} == {"none"}, "no other job was harmed"
-            assert max(note.attempts for _, note in others) in (2, 3), "some had its company, twice at most"
+            assert max(note.attempts for _, note in others) in (2, 3), "some shared its worker, at most twice"
             assert "Some thoughts kill." in [entry.text for entry in town.entries(doom.key.owner)]
             town.proven()

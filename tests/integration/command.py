@@ -1,4 +1,4 @@
-"""The command line as a user types it, in a process of its own or in this one, and where its run stands."""
+"""The command line as a user types it, in a separate process or in this one, and the state of its run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OURS = ("COGITATE_", "OPENAI_")
 
 
 def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `cogitate …` to its end; COGITATE_* variables of the caller are left out."""
+    """Run `cogitate …` in a process to its end, without the caller's COGITATE_* variables."""
     return subprocess.run(
         command(*arguments, data_dir=data_dir),
         env=clean_environment(**environment),
@@ -37,17 +37,18 @@ def cogitate(*arguments: object, data_dir: Path, **environment: str) -> subproce
 
 
 def command(*arguments: object, data_dir: Path) -> list[str]:
-    """The command itself, for tests that must watch or kill it."""
+    """Return the command's words, for tests that must watch or kill its process."""
     return [sys.executable, "-m", "cogitate.ops", *(str(part) for part in arguments), "--data-dir", str(data_dir)]
 
 
 def typed(
     *arguments: object, data_dir: Path | None, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """The same from its arguments to its exit code in this process, which need not load everything again.
+    """Run `cogitate …` in this process, which saves the imports, and return its exit code and output.
 
-    Args:
-        data_dir: None: the command has no such option; `cwd` says where it runs.
+        Args:
+            data_dir: the data folder; None if the command has no such option.
+    cwd: the working directory; by default the parent of the data folder.
     """
     out, err = io.BytesIO(), io.BytesIO()
     streams = [io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in (out, err)]
@@ -63,13 +64,13 @@ def typed(
         patch.setattr(sys, "stderr", streams[1])
         with pytest.raises(SystemExit) as left:
             main()
-    said = [raw.getvalue().decode() for raw in (out, err)]
+    printed = [raw.getvalue().decode() for raw in (out, err)]
     assert isinstance(left.value.code, int)
-    return subprocess.CompletedProcess(list(map(str, arguments)), left.value.code, *said)
+    return subprocess.CompletedProcess(list(map(str, arguments)), left.value.code, *printed)
 
 
 def tick_of(data_dir: Path, run: str) -> int:
-    """The last tick that a run has committed, 0 before there is one or while no server runs."""
+    """Return the last committed tick of a run, or 0 before the first or while no server runs."""
     with EmbeddedServer(data_dir).client() as client:
         try:
             return int(client.hget(RunStore.open(client, run).key("state"), "tick") or 0)
@@ -78,12 +79,12 @@ def tick_of(data_dir: Path, run: str) -> int:
 
 
 def summary(*arguments: object, data_dir: Path, **environment: str) -> dict[str, Any]:
-    """Return the JSON object that a successful `cogitate … --json` in this process ends with."""
+    """Run `cogitate … --json` in this process, check that it succeeds, and return the JSON object that it prints."""
     return _last_object(typed(*arguments, "--json", data_dir=data_dir, **environment))
 
 
 def summary_of_process(*arguments: object, data_dir: Path, **environment: str) -> dict[str, Any]:
-    """Return the same from a separate process, which a hash seed requires."""
+    """Do as `summary`, but in a separate process, which a hash seed requires."""
     return _last_object(cogitate(*arguments, "--json", data_dir=data_dir, **environment))
 
 
@@ -94,7 +95,7 @@ def _last_object(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 def left_behind(data_dir: Path) -> list[str]:
-    """Processes that still have something to do with a data folder."""
+    """Return the command lines of other processes that name a data folder or have it as working directory."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():

@@ -1,4 +1,4 @@
-"""Real servers and processes for the integration tests; each is started here and stopped by its own process id."""
+"""Real servers and processes for the integration tests; each fixture stops what it started, by process id."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Eventually = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def valkey_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A real Valkey for the whole session."""
+    """Yield a real Valkey that serves the whole session."""
     with EmbeddedServer(tmp_path_factory.mktemp("valkey")) as server:
         yield server
 
 
 @pytest.fixture
 def valkey(valkey_server: EmbeddedServer) -> EmbeddedServer:
-    """An empty real Valkey: `.url` is the state's, `.client(1)` the messages' database."""
+    """Empty the session's Valkey and return it; `.url` is the state's database, `.client(1)` that of messages."""
     with valkey_server.client() as client:
         client.flushall()
     return valkey_server
@@ -34,14 +34,14 @@ def valkey(valkey_server: EmbeddedServer) -> EmbeddedServer:
 
 @pytest.fixture
 def client(valkey: EmbeddedServer) -> Iterator[Redis]:
-    """A client of its state."""
+    """Yield a client of the emptied Valkey's state."""
     with valkey.client() as client:
         yield client
 
 
 @pytest.fixture(scope="session")
 def worker_settings(valkey_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Settings of a worker on the session's server."""
+    """Return the settings of a worker on the session's server."""
     return Settings(data_dir=tmp_path_factory.mktemp("worker"), redis_url=valkey_server.url, concurrency=2)
 
 
@@ -49,7 +49,7 @@ def worker_settings(valkey_server: EmbeddedServer, tmp_path_factory: pytest.Temp
 def worker_log(
     valkey_server: EmbeddedServer, worker_settings: Settings, eventually: Eventually
 ) -> Iterator[Callable[[], str]]:
-    """A real `celery -A workers worker` on the session's server, for one module; what it has logged so far."""
+    """Run a real worker on the session's server for one module, and yield a function that returns its log so far."""
     log = worker_settings.data_dir / "worker.log"
     with log.open("wb") as out:
         command = [part if part != "warning" else "info" for part in worker_command("tested@%h")]

@@ -9,6 +9,9 @@ share of failures among the latest calls; while it is open, the gate admits no c
 exactly one call tries the endpoint. A success closes it, a failure doubles the pause. The gate sets aside in the same
 way a model whose calls fail while others succeed, or that refuses prompts; a worker started since then tries the model
 once without waiting.
+
+The state belongs to the endpoint's name and the address of its latest callers: the first call of a process that names
+another address forgets what was learned at the old one.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import structlog
@@ -25,11 +29,13 @@ from redis.commands.core import Script
 from redis.exceptions import RedisError
 from structlog.contextvars import get_contextvars
 
+from cogitate.scheduler.config.endpoints import Endpoint
 from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import ENDPOINTS, Reply, endpoint_keys, new_nonce
 from cogitate.workers.gate.caller import Caller, Held
 from cogitate.workers.gate.endpoint_reports import SECOND, Entered, Report, Reports, Spacing, verdict_of
 from cogitate.workers.llm.replies.failures import CLASSES, Failure, ModelAnswer
+from cogitate.workers.llm.requests.address import servers_of
 from cogitate.workers.lua import source
 
 _EARLY = 0.003  # seconds by which a waiting call asks again early, so that it leaves on time
@@ -53,6 +59,53 @@ class Refused(NamedTuple):
     of_model: bool = False  # only the model is refused; the endpoint's other models may be called
 
 
+@dataclass
+class _Entering:
+    """A call at the gate, from its arrival until it is admitted or refused."""
+
+    endpoint: str
+    model: str
+    token: str
+    tokens: int
+    deadline: float
+    may_wait: MayWait
+    again: bool
+    slow: bool
+    limits: Endpoint
+    spacing: Spacing
+    began: float  # instant of `time.monotonic()` of its arrival
+    server: str = ""  # the endpoint's address, as long as the gate may not know it
+    first: bool = False  # whether it is this process's first call to the endpoint
+    waited: bool = False
+    places: list[str] = field(default_factory=lambda: ["", ""])  # in the queues, once it has waited
+
+    def arguments(self, now: float) -> list[str | int | float]:
+        """Return the arguments of `enter.lua`."""
+        return [
+            self.token,
+            max(0, int((self.deadline - now) * SECOND)),
+            self.spacing.pace,
+            self.tokens * self.spacing.per_token,
+            self.limits.concurrency or 0,
+            *self.places,
+            max(1, int((now - self.began) * SECOND)) if self.waited else 0,
+            int(self.first),
+            self.model,
+            self.spacing.ahead,
+            _MAY_WAIT[self.may_wait],
+            int(self.again),
+            int(self.slow),
+            self.server,
+        ]
+
+
+def _refusal(answer: Reply) -> Refused:
+    """Return the refusal in an answer of `enter.lua`."""
+    if answer[0] == b"late":
+        return Refused(_LATE[answer[2]], wait=answer[1] / SECOND, of_model=answer[3] == b"1")
+    return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, answer[0] == b"aside")
+
+
 class Gate:
     """The gate of one process. Thread-safe."""
 
@@ -67,6 +120,8 @@ class Gate:
         self._caller = Caller(_script(client, "renew"))
         self._reports = Reports(client, _script(client, "leave"), settings, self._free)
         self._called: set[str] = set()  # endpoints that this process has called
+        self._servers = servers_of(settings)
+        self._met: set[str] = set()  # endpoints whose address the gate knows from this process
         self._lock = threading.Lock()
         self._stopping = stopping
 
@@ -95,74 +150,68 @@ class Gate:
                 about other calls, and it does not try an endpoint whose breaker is open.
         """
         limits, spacing = self._endpoints[endpoint], self._spacing[endpoint]
-        token = f"{self._caller.name}:{new_nonce()}"
-        began, places, waited = time.monotonic(), ["", ""], False
-        holds = False  # whether this process must renew what the admitted call holds until it ends
+        token, began = f"{self._caller.name}:{new_nonce()}", time.monotonic()
+        call = _Entering(endpoint, model, token, tokens, deadline, may_wait, again, slow, limits, spacing, began)
+        admitted: Entered | None = None
         try:
-            fresh = endpoint not in self._called and self._is_first(endpoint)
+            call.first = endpoint not in self._called and self._is_first(endpoint)
             while True:
                 now = time.monotonic()
-                args: list[str | int | float] = [
-                    token,
-                    max(0, int((deadline - now) * SECOND)),
-                    spacing.pace,
-                    tokens * spacing.per_token,
-                    limits.concurrency or 0,
-                    *places,
-                    max(1, int((now - began) * SECOND)) if waited else 0,
-                    int(fresh),
-                    model,
-                    spacing.ahead,
-                    _MAY_WAIT[may_wait],
-                    int(again),
-                    int(slow),
-                ]
-                answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=args)
-                match answer[0]:
-                    case b"go":
-                        leaves = now + answer[2] / SECOND
-                        probes, tries_aside = answer[4] == b"1", answer[3] == b"1"
-                        renews = answer[5] == b"1" or bool(limits.concurrency) or probes or tries_aside
-                        if answer[2]:  # a few milliseconds at most; even a sleep of zero yields the CPU
-                            time.sleep(answer[2] / SECOND)
-                        admitted = Entered(
-                            endpoint=endpoint,
-                            model=model,
-                            token=token,
-                            began=leaves,
-                            left=float(answer[1]),
-                            first=fresh,
-                            tokens=tokens,
-                            slow=slow,
-                            tries_aside=tries_aside,
-                            probes=probes,
-                            spacing=spacing,
-                            limited=answer[5] == b"1" or limits.concurrency is not None or any(spacing),
-                            holds=renews,
-                        )
-                        if renews:
-                            free_at = admitted.left + (deadline - now + 1.0) * SECOND
-                            self._caller.hold(token, Held(endpoint, model, limits.concurrency or 0, free_at))
-                            holds = True
-                        return admitted
-                    case b"open" | b"aside" as what:
-                        return Refused("breaker_open", answer[2].decode(), answer[1] / SECOND, what == b"aside")
-                    case b"late":
-                        return Refused(_LATE[answer[2]], wait=answer[1] / SECOND, of_model=answer[3] == b"1")
-                wait, places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]
-                if not waited:
-                    log.info("endpoint.waiting", endpoint=endpoint, seconds=round(wait, 3))
-                    self._caller.hold(token, Held(endpoint))
-                waited = True
-                sleep = max(wait / 2, _NAP) if limits.tokens_per_minute and wait > _NAP else wait - _EARLY
-                if self._stopping.wait(max(sleep, 0.0005)):
+                call.server = "" if endpoint in self._met else self._servers[endpoint]
+                answer: Reply = self._enter(keys=endpoint_keys(endpoint), args=call.arguments(now))
+                self._met.add(endpoint)  # only now, since calls of other threads may overtake the first
+                if answer[0] == b"go":
+                    admitted = self._admit(call, now, answer)
+                    return admitted
+                if answer[0] != b"wait":
+                    return _refusal(answer)
+                if self._wait(call, answer):
                     return Refused("stopping")
         except RedisError as error:
             log.warning("endpoint.gate_away", endpoint=endpoint, error=type(error).__name__)
             return Refused("gate_away")
         finally:
-            if waited and not holds:
-                self._caller.forget(token)
+            if call.waited and (admitted is None or not admitted.holds):
+                self._caller.forget(call.token)
+
+    def _admit(self, call: _Entering, now: float, answer: Reply) -> Entered:
+        """Return the permit of a call that asked at `now`, when it may leave: a few milliseconds later at most.
+
+        Until the call ends, this process renews what it holds.
+        """
+        _, left, delay, tries_aside, probes, has_limits = answer
+        if delay:  # even a sleep of zero yields the CPU
+            time.sleep(delay / SECOND)
+        concurrency = call.limits.concurrency or 0
+        entered = Entered(
+            endpoint=call.endpoint,
+            model=call.model,
+            token=call.token,
+            began=now + delay / SECOND,
+            left=float(left),
+            first=call.first,
+            tokens=call.tokens,
+            slow=call.slow,
+            tries_aside=tries_aside == b"1",
+            probes=probes == b"1",
+            spacing=call.spacing,
+            limited=has_limits == b"1" or call.limits.concurrency is not None or any(call.spacing),
+            holds=b"1" in (has_limits, tries_aside, probes) or concurrency > 0,
+        )
+        if entered.holds:
+            free_at = entered.left + (call.deadline - now + 1.0) * SECOND
+            self._caller.hold(call.token, Held(call.endpoint, call.model, concurrency, free_at))
+        return entered
+
+    def _wait(self, call: _Entering, answer: Reply) -> bool:
+        """Keep a call's places until it should ask again; return True if the process is about to exit."""
+        wait, call.places = answer[1] / SECOND, [place.decode() for place in answer[2:4]]
+        if not call.waited:
+            log.info("endpoint.waiting", endpoint=call.endpoint, seconds=round(wait, 3))
+            self._caller.hold(call.token, Held(call.endpoint))
+        call.waited = True
+        sleep = max(wait / 2, _NAP) if call.limits.tokens_per_minute and wait > _NAP else wait - _EARLY
+        return self._stopping.wait(max(sleep, 0.0005))
 
     def leave(self, entered: Entered, answer: ModelAnswer | None, prompt: str = "") -> None:
         """Report how a call ended; `answer` is None if unknown.
@@ -197,8 +246,9 @@ class Gate:
         keys, token = endpoint_keys(endpoint), new_nonce()
         patience = int(max(0.0, deadline - time.monotonic()) * SECOND) + SECOND
         try:
-            waited, gap = False, self._spacing[endpoint].pace
-            while (answer := self._probe(keys=keys, args=["begin", token, patience, gap, int(waited)]))[0] != b"go":
+            waited, server = False, self._servers[endpoint]
+            begin: list[str | float] = ["begin", token, patience, self._spacing[endpoint].pace]
+            while (answer := self._probe(keys=keys, args=[*begin, int(waited), server]))[0] != b"go":
                 left = deadline - time.monotonic()
                 if answer[0] == b"done" or left <= 0 or self._stopping.wait(min(answer[1] / SECOND, _PROBE_NAP, left)):
                     return

@@ -40,15 +40,13 @@ from cogitate.workers.jobs.candidates import (
     Attempt,
     Candidate,
     candidates_of,
-    fitted,
     following,
 )
+from cogitate.workers.jobs.fitting import PromptDoesNotFit, WrongPrompt, fitted
 from cogitate.workers.jobs.judging import HALVED, adjusted, judge, result_of
 from cogitate.workers.jobs.stored_texts import AnswerRecord
 from cogitate.workers.jobs.vectors import Vectors
 from cogitate.workers.llm.replies.failures import ModelAnswer
-from cogitate.workers.llm.requests.prompt_check import WrongPrompt
-from cogitate.workers.llm.requests.tokens import PromptDoesNotFit
 
 log = structlog.get_logger()
 
@@ -117,7 +115,7 @@ class Attempts:
         """Fit the prompt and ask, until a model answers; have the answer judged, and return what to settle."""
         kind, claim, asking, candidates, deadline, adjustment = attempt
         candidate = next((one for one in candidates if one.model.name == adjustment.model), candidates[0])
-        refusals: list[Refused] = []
+        refused: Refused | None = None  # the first one
         inputs = adjustment.inputs
         spent, unreported = Cost(), False  # in case a step raises
         try:
@@ -127,7 +125,7 @@ class Attempts:
                 if type(ready) is Raised:
                     return self._without_prompt(kind, claim, ready.error)
                 prompt, output_cap = ready
-                call = Call.of(asking, prompt, candidate.model, output_cap, deadline)
+                call = Call(asking, prompt, candidate.model, output_cap, deadline)
                 inputs = inputs or inputs_digest(claim.case, call.question)
                 if claim.in_source is not None and claim.in_source.inputs == inputs:
                     return AttemptOutcome(claim.in_source, Cost(), failure=claim.in_source.failure)
@@ -139,24 +137,28 @@ class Attempts:
                 if isinstance(reply, ModelAnswer):
                     break
                 spent, unreported = Cost(), False
-                if reply.why == BATCHED:
-                    return AttemptOutcome(None, Cost(), failure=BATCHED)
-                if self._record is not None:
-                    self._record.keep(claim, call.question, reply, reply.why)
-                if reply.why == "stopping" and not claim.last:
-                    return AttemptOutcome(None, Cost())
-                if reply.why not in REFUSED_THERE:
-                    return self._degrade(kind, claim, reply.why, reply.because, inputs=inputs)
-                refusals.append(reply)
+                if (outcome := self._refused_everywhere(attempt, call, reply, inputs)) is not None:
+                    return outcome
+                refused = refused or reply
                 other = following(candidates, candidate, reply.because, of_model=reply.of_model)
                 if other is None:
-                    return self._degrade(kind, claim, refusals[0].why, refusals[0].because)
+                    return self._degrade(kind, claim, refused.why, refused.because)
                 candidate = other
-
             spent, unreported = Cost() if reply.saved else reply.usage, reply.estimated
             return self._judge(attempt, candidate, call, reply, inputs)
         except Exception as error:
             return self.after_fault(claim, spent, error, unreported=unreported)
+
+    def _refused_everywhere(self, attempt: Attempt, call: Call, refused: Refused, inputs: str) -> AttemptOutcome | None:
+        """Return what to settle after a refusal that no other model would avoid; None if another one may be asked."""
+        kind, claim, why = attempt.kind, attempt.claim, refused.why
+        if why == BATCHED:
+            return AttemptOutcome(None, Cost(), failure=BATCHED)
+        if self._record is not None:
+            self._record.keep(claim, call.question, refused, why)
+        if why == "stopping" and not claim.last:
+            return AttemptOutcome(None, Cost())
+        return None if why in REFUSED_THERE else self._degrade(kind, claim, why, refused.because, inputs=inputs)
 
     def _judge(
         self, attempt: Attempt, candidate: Candidate, call: Call, reply: ModelAnswer, inputs: str

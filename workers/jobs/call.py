@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 import msgspec
 from pydantic import BaseModel
@@ -35,21 +35,6 @@ class CachedQuestion(NamedTuple):
     answer: type[BaseModel]
     enforced: tuple[Constraint, ...]
     output_cap: int
-
-    @classmethod
-    def of(cls, prompt: Prompt, model: Model, output_cap: int) -> CachedQuestion:
-        """Return the question that this prompt asks of this model."""
-        return cls(
-            model.endpoint,
-            model.model,
-            model.seed,
-            model.parameters,
-            prompt.system,
-            prompt.user,
-            prompt.answer,
-            prompt.enforced,
-            output_cap,
-        )
 
     def digest(self) -> str:
         """Return a hash that is the same in every process."""
@@ -112,19 +97,24 @@ class Call(NamedTuple):
     prompt: Prompt
     model: Model
     output_cap: int  # the most tokens that the answer may have, reasoning included
-    deadline: float  # instant of `time.monotonic()`
-    question: CachedQuestion  # everything that is sent to the model, except the service tier
+    deadline: float  # instant of `time.monotonic()` by which it ends
     service_tier: str = ""  # the tier to ask in; "": the one that the model's parameters name
 
-    @classmethod
-    def of(cls, claim: Claim, prompt: Prompt, model: Model, output_cap: int, deadline: float) -> Self:
-        """Return the call that asks this model with this prompt.
-
-        Args:
-            output_cap: the most tokens that the answer may have, reasoning included.
-            deadline: the instant of `time.monotonic()` by which it ends.
-        """
-        return cls(claim, prompt, model, output_cap, deadline, CachedQuestion.of(prompt, model, output_cap))
+    @property
+    def question(self) -> CachedQuestion:
+        """Return everything that is sent to the model, except the service tier."""
+        prompt, model = self.prompt, self.model
+        return CachedQuestion(
+            model.endpoint,
+            model.model,
+            model.seed,
+            model.parameters,
+            prompt.system,
+            prompt.user,
+            prompt.answer,
+            prompt.enforced,
+            self.output_cap,
+        )
 
 
 Ask = Callable[[Call], ModelAnswer | Refused]

@@ -33,9 +33,10 @@ from cogitate.tasks.own.method_faults import MethodFault
 from cogitate.tasks.shown import TooLong, effects_of
 from cogitate.workers.answer_faults.fault import fault_of
 from cogitate.workers.jobs.candidates import Adjustment, Attempt, Candidate, following
+from cogitate.workers.jobs.fitting import end_of
 from cogitate.workers.llm.replies.failures import CLASSES, NOT_OF_PROMPTS, ModelAnswer
 from cogitate.workers.llm.replies.reading import answer_in
-from cogitate.workers.llm.requests.tokens import end_of, prompt_parts
+from cogitate.workers.llm.requests.tokens import prompt_parts
 
 log = structlog.get_logger()
 

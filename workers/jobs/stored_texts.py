@@ -84,7 +84,7 @@ class KeptTexts:
                     pipe.zscore(keys[1], field)
                 found = pipe.execute()
         except RedisError as error:
-            log.warning("text.not_kept", what=self._what, error=type(error).__name__)
+            log.warning("text.not_read", what=self._what, error=type(error).__name__)
             return [None] * len(fields)
         oldest = seconds * 1_000 + micros // 1_000 - self._milliseconds
         texts, times = found[::2], found[1::2]
@@ -208,7 +208,7 @@ class SourceAnswers:
             raw = store.field("origin_answers", call.question.digest())
             kept = typed_json.decode(raw, RecordedAnswer) if raw is not None else None
         except (RedisError, msgspec.DecodeError) as error:
-            log.warning("text.not_kept", what="recorded answer", error=type(error).__name__)
+            log.warning("text.not_read", what="recorded answer", error=type(error).__name__)
             kept = None
         if kept is None:
             return following(call)

@@ -140,27 +140,12 @@ class ModelClient:
         Raises:
             TypeError: if no schema can express the prompt's answer.
         """
-        dialect = self._dialects.next(model.model)
-        parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
-        if model.parameters:
-            parameters |= typed_json.decode(model.parameters, dict[str, object])
-        if service_tier:
-            parameters["service_tier"] = service_tier
+        dialect, parameters = self._dialects.next(model.model), _parameters(model, service_tier)
+        body = dialect.body(prompt, max_output_tokens, parameters)
+        request = msgspec.json.encode({"model": model.model, **body})
         exchange = Exchange(deadline)
-        request = msgspec.json.encode({"model": model.model, **dialect.body(prompt, max_output_tokens, parameters)})
         response = self._loop.run(self._exchange(request, exchange))
-        if isinstance(response, Failure):
-            reply = _failed(response)
-        elif not response.answers:
-            reply = _refused(response)
-        else:
-            reply = read_completion(response.content, response.headers)
-            self._dialects.accepted(model.model, dialect)
-        if reply.failure is None:
-            self._has_answered = True
-        elif reply.failure.kind == "no_completion" and isinstance(response, HttpResponse) and self._is_away(response):
-            reply = replace(reply, failure=replace(reply.failure, kind="blocked"))
-        reply = self._redaction.of_reply(reply)
+        reply = self._redaction.of_reply(self._read(response, model, dialect))
         if reply.failure is not None and reply.failure.kind == "context_overflow":
             size = prompt_tokens(prompt)
             self._contexts.overflowed(model.model, reply.failure.context, size, max_output_tokens)
@@ -169,25 +154,12 @@ class ModelClient:
             if left_out:
                 reply = replace(reply, failure=Failure(kind="unsupported", detail=left_out))
         answer = _answer(model, prompt, reply, len(request), exchange.sent, max_output_tokens)
-        if (failure := answer.failure) is not None:
-            log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
-            log(
-                "llm.failed",
-                model=model.name,
-                kind=failure.kind,
-                status=failure.status,
-                retry_after=failure.retry_after,
-                detail=failure.detail,
-            )
-        elif answer.estimated:
-            _log.info("llm.no_usage", model=model.name)
+        _log_outcome(model, answer)
         return answer
 
     def batch_request(self, prompt: Prompt, *, model: Model, max_output_tokens: int) -> bytes:
         """Return the body of the request that `ask` would send, for a line of a batch file."""
-        parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
-        if model.parameters:
-            parameters |= typed_json.decode(model.parameters, dict[str, object])
+        parameters = _parameters(model)
         parameters.pop("service_tier", None)  # a batch has its own
         body = self._dialects.next(model.model).body(prompt, max_output_tokens, parameters)
         return msgspec.json.encode({"model": model.model, **body})
@@ -202,6 +174,21 @@ class ModelClient:
         """
         reply = replace(read_completion(completion, {}), service_tier=BATCH)
         return _answer(model, prompt, self._redaction.of_reply(reply), size, 1, max_output_tokens)
+
+    def _read(self, response: HttpResponse | Failure, model: Model, dialect: Dialect) -> Reply:
+        """Read the outcome of a request in this dialect, and note what it shows about the endpoint."""
+        if isinstance(response, Failure):
+            return _failed(response)
+        if response.answers:
+            reply = read_completion(response.content, response.headers)
+            self._dialects.accepted(model.model, dialect)
+        else:
+            reply = _refused(response)
+        if reply.failure is None:
+            self._has_answered = True
+        elif reply.failure.kind == "no_completion" and self._is_away(response):
+            return replace(reply, failure=replace(reply.failure, kind="blocked"))
+        return reply
 
     def _is_away(self, response: HttpResponse) -> bool:
         """Return whether a response redirects to another host, or is not JSON from an endpoint that has answered."""
@@ -302,6 +289,16 @@ class ModelClient:
             await self._request.close()
 
 
+def _parameters(model: Model, service_tier: str = "") -> dict[str, object]:
+    """Return the parameters of a request besides those of its dialect, with this service tier if one is given."""
+    parameters: dict[str, object] = {} if model.seed is None else {"seed": model.seed}
+    if model.parameters:
+        parameters |= typed_json.decode(model.parameters, dict[str, object])
+    if service_tier:
+        parameters["service_tier"] = service_tier
+    return parameters
+
+
 def _answer(model: Model, prompt: Prompt, reply: Reply, size: int, sent: int, max_output_tokens: int) -> ModelAnswer:
     """Validate a reply, and return the answer with its cost.
 
@@ -323,6 +320,23 @@ def _answer(model: Model, prompt: Prompt, reply: Reply, size: int, sent: int, ma
         text=reply.text,
         service_tier=reply.service_tier,
         discount=charge.discount,
+    )
+
+
+def _log_outcome(model: Model, answer: ModelAnswer) -> None:
+    failure = answer.failure
+    if failure is None:
+        if answer.estimated:
+            _log.info("llm.no_usage", model=model.name)
+        return
+    log = _log.error if failure.kind in ("auth", "quota_exhausted", "model_missing") else _log.info
+    log(
+        "llm.failed",
+        model=model.name,
+        kind=failure.kind,
+        status=failure.status,
+        retry_after=failure.retry_after,
+        detail=failure.detail,
     )
 
 

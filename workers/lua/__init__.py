@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 NAMES = ("enter", "leave", "probe", "renew", "keep", "turn")
-_PRELUDES = {"enter": ("callers",), "probe": ("callers",), "renew": ("callers",)}
+_PRELUDES = {"enter": ("callers", "server"), "probe": ("callers", "server"), "renew": ("callers",)}
 
 
 @cache

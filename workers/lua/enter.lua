@@ -21,7 +21,8 @@
 --       12 '1' if the call may wait for the probe of an endpoint that has answered before, '2' for that of a model too
 --       13 '1' if an attempt of the job has failed before
 --       14 '1' if it asks in a slow service tier: such a call does not probe
---   KEYS[2]:<model> holds the slots of a model with learned limits; for the further keys see callers.lua.
+--       15 the endpoint's address, at the first calls of a process: see server.lua
+--   KEYS[2]:<model> holds the slots of a model with learned limits; for the further keys see callers.lua and server.lua.
 -- Answers {'go', when, delay, '1' if it tries a model set aside, '1' if it tries an open endpoint,
 --          '1' if limits are learned for the model} | {'wait', time, place, place}
 --      |  {'late', time, 'requests', 'slot' or 'time', '1' if only this model's limits prevent the call}
@@ -37,13 +38,14 @@
 local EARLY = 5000  -- microseconds; a call that is early by less is admitted, and leaves on time
 local gate, slots, counters = unpack(KEYS)
 local token, patience, pace, tokens, cap, request_place, token_place, waited, first, model, ahead, may_wait, again,
-  slow = unpack(ARGV)
+  slow, server = unpack(ARGV)
 patience, cap = tonumber(patience), tonumber(cap)
 local fresh = first == '1'
 local seconds, microseconds = unpack(redis.call('TIME'))
 local now = seconds * 1000000 + microseconds
 local caller = caller_of(token)
 free_missed(caller, now)
+meet_server(server, now)
 local aside = 'aside:' .. model
 local lane_slots = slots .. ':' .. model
 

@@ -2,7 +2,7 @@
 -- runs.
 --   KEYS  as in enter.lua, leave.lua and callers.lua
 -- ARGV  1 'begin'  2 token  3 patience: until the probe expires  4 pace: between two requests, 0 for no limit
---       5 '1' if this worker waited for another probe, whose failure counts as its own
+--       5 '1' if this worker waited for another probe, whose failure counts as its own  6 address, see server.lua
 --   Answers {'go'} | {'done'}: nothing to probe | {'busy', time until the other probe may have ended} | {'paced', time}.
 -- ARGV  1 'end'  2 token  3 verdict, as in leave.lua  4 failure, '' for none  5 failures in a row that open
 --   Answers {'closed', time open} | {'tries'}: the next call probes | {'open', why} | {'overtaken'}.
@@ -11,6 +11,7 @@ local verb, token = unpack(ARGV, 1, 2)
 local seconds, microseconds = unpack(redis.call('TIME'))
 local now = seconds * 1000000 + microseconds
 free_missed(nil, now)
+if verb == 'begin' then meet_server(ARGV[6], now) end
 local state, why, since, probe, probe_until, hold, free =
   unpack(redis.call('HMGET', gate, 'state', 'why', 'since', 'probe', 'probe_until', 'hold', 'requests.free'))
 local function number(text) return tonumber(text or 0) or 0 end

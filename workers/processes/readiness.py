@@ -195,6 +195,7 @@ class Readiness:
                     "endpoint.unreachable",
                     run=self._ledger.run,
                     endpoint=vitals.endpoint,
+                    **({"address": vitals.server} if vitals.server else {}),
                     why=vitals.why,
                     seconds=vitals.changed,
                     then="jobs are done by heuristic until it answers; it is retried after pauses",

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 
 from cogitate.memory.language.commitments import Doer, Person
+from cogitate.memory.language.english.certainty import WORDS, is_moved, is_of_others, is_open, is_refusal
 from cogitate.memory.language.english.certainty import is_called_off as is_ended
-from cogitate.memory.language.english.certainty import is_moved, is_of_others, is_open, is_refusal
-from cogitate.memory.language.packs import Pack
-from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.times import Time, anchor_days, days_named, find_times
 
-_WORDS = Pack(read_table("english"))
 _PAST = re.compile(r"\b(?:yesterday|last (?:night|week|evening)|was|were|ago|attended|met)\b", re.IGNORECASE)
 _ONGOING = re.compile(
     r"\b(?:is|are)\s++(?!hosting|planning|throwing|organi[sz]ing|inviting|going|meeting|holding|giving|expecting)\w+ing\b",
@@ -54,12 +51,12 @@ def is_called_off(sentence: str) -> bool:
 
 def proposes(sentence: str) -> Doer:
     """Return who is to do what a sentence proposes, asks for or offers, or what it opens with: "Bring rope." """
-    return _WORDS.proposes(sentence) or ("you" if _REQUEST.search(sentence) else "")
+    return WORDS.proposes(sentence) or ("you" if _REQUEST.search(sentence) else "")
 
 
 def persons(sentence: str) -> frozenset[Person]:
     """Return whom a sentence is about; a call for help or an invitation also concerns the listeners ("you")."""
-    found = _WORDS.persons(sentence)
+    found = WORDS.persons(sentence)
     return found | {"you"} if _CALLS_FOR.search(sentence) else found
 
 

@@ -10,7 +10,7 @@ from cogitate.memory.language.quotations import without_quotations
 from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.times import find_times
 
-_WORDS = Pack(read_table("english"))
+WORDS = Pack(read_table("english"))
 #: A condition, except one that only asks politely: "if you like".
 _CONDITION = re.compile(
     r"\b(?:if(?! (?:you (?:like|want|wish|can|please|are free|have time|do(?:n['’]t| not) mind)|you['’]re free))|"
@@ -108,33 +108,19 @@ def is_moved(sentence: str) -> bool:
 def is_intent(sentence: str) -> bool:
     """Return whether a statement is about its speaker, and no question, denial, doubt or cancellation."""
     denied = any(cue.search(sentence) for cue in (_NEGATION, _CONDITION, _CANCELLED, _REFUSED))
-    return not denied and not sentence.endswith("?") and _WORDS.says("own", sentence)
-
-
-def accepts(sentence: str) -> bool:
-    """Return whether a sentence agrees to what another proposed before it."""
-    return _WORDS.says("assents", sentence)
+    return not denied and not sentence.endswith("?") and WORDS.says("own", sentence)
 
 
 def declines(sentence: str) -> bool:
     """Return whether a sentence refuses what another proposed before it, or leaves it open."""
     cues = (_NO, _NEGATION, _REFUSED, _CANCELLED, _LONG_AGO, _TALE)
-    return _WORDS.says("declines", sentence) or puts_off(sentence) or any(cue.search(sentence) for cue in cues)
-
-
-def puts_off(sentence: str) -> bool:
-    """Return whether a sentence, or a question, wishes that what another proposed were done some other day."""
-    return _WORDS.says("puts_off", sentence)
-
-
-def names_other_day(sentence: str) -> bool:
-    """Return whether a sentence names a day that game time does not count, such as a day of the week."""
-    return _WORDS.says("other_days", sentence)
+    listed = WORDS.says("declines", sentence) or WORDS.says("puts_off", sentence)
+    return listed or any(cue.search(sentence) for cue in cues)
 
 
 def tells_trouble(sentence: str) -> bool:
     """Return whether a sentence tells that something is broken, missing or in danger, and not that it is mended."""
-    return _WORDS.tells_trouble(sentence) and not _WORDS.tells_done(sentence)
+    return WORDS.tells_trouble(sentence) and not WORDS.tells_done(sentence)
 
 
 def is_tale(sentence: str) -> bool:

@@ -17,6 +17,7 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _WORDLIKE = re.compile(r"\w")
+_QUOTES = re.compile('["“”„«»「」]')
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 #: A part that opens with one of these depends on the part after it.
 _SUBORDINATING = word_set("if when whenever because since while although though unless until as after before whether")
@@ -27,7 +28,7 @@ def split_clauses(sentence: str) -> list[str]:
 
     It is cut only if both parts have a verb: "My wife and I argued" is one clause. So is a sentence that quotes.
     """
-    if '"' in sentence:
+    if _QUOTES.search(sentence):
         return [sentence]
     ending = sentence[-1] if sentence.endswith(("!", "！", *QUESTIONS)) else ""
     pieces: list[str] = []

@@ -1,65 +1,53 @@
-"""English as a language of `cogitate.memory.language.port`: this module is the plug."""
+"""English as a `Language`: its words, and rules where words alone do not tell."""
 
 from __future__ import annotations
 
-from cogitate.memory.language.english.appointments import is_called_off, leaves_open, moved_to, persons, proposes
-from cogitate.memory.language.english.certainty import (
-    accepts,
-    declines,
-    is_intent,
-    is_refusal,
-    is_tale,
-    names_other_day,
-    puts_off,
-    subject_of,
-    tells_trouble,
-)
-from cogitate.memory.language.english.clauses import split_clauses as clauses
-from cogitate.memory.language.english.courtesies import is_small_talk as is_courtesy
-from cogitate.memory.language.english.deadlines import ends_in_a_day, is_deadline, is_often
-from cogitate.memory.language.english.memorable import changes_a_life, leaning
-from cogitate.memory.language.english.notes import heard, noted, quoted, says_i, tells_state, with_subject
-from cogitate.memory.language.english.promises import deed_words, is_account, may_vow, outcome, tells_outcome
-from cogitate.memory.language.english.promises import find_vow as vow
+from cogitate.memory.language.english import appointments, certainty, deadlines, memorable, notes, promises
+from cogitate.memory.language.english.certainty import WORDS
+from cogitate.memory.language.english.clauses import split_clauses
+from cogitate.memory.language.english.courtesies import is_small_talk
 from cogitate.memory.language.english.references import stands_alone
 from cogitate.memory.language.english.retelling import retold
 from cogitate.memory.language.english.tense import told_after
+from cogitate.memory.language.language import Language
 
-__all__ = [
-    "accepts",
-    "changes_a_life",
-    "clauses",
-    "declines",
-    "deed_words",
-    "ends_in_a_day",
-    "heard",
-    "is_account",
-    "is_called_off",
-    "is_courtesy",
-    "is_deadline",
-    "is_intent",
-    "is_often",
-    "is_refusal",
-    "is_tale",
-    "leaning",
-    "leaves_open",
-    "may_vow",
-    "moved_to",
-    "names_other_day",
-    "noted",
-    "outcome",
-    "persons",
-    "proposes",
-    "puts_off",
-    "quoted",
-    "retold",
-    "says_i",
-    "stands_alone",
-    "subject_of",
-    "tells_outcome",
-    "tells_state",
-    "tells_trouble",
-    "told_after",
-    "vow",
-    "with_subject",
-]
+
+class English(Language):
+    """English, which says more by its rules than other languages by their words."""
+
+    is_courtesy = staticmethod(is_small_talk)
+    stands_alone = staticmethod(stands_alone)
+    clauses = staticmethod(split_clauses)
+    retold = staticmethod(retold)
+    told_after = staticmethod(told_after)
+    says_i = staticmethod(notes.says_i)
+    noted = staticmethod(notes.noted)
+    quoted = staticmethod(notes.quoted)
+    with_subject = staticmethod(notes.with_subject)
+    tells_state = staticmethod(notes.tells_state)
+    heard = staticmethod(notes.heard)
+    leaning = staticmethod(memorable.leaning)
+    changes_a_life = staticmethod(memorable.changes_a_life)
+    leaves_open = staticmethod(appointments.leaves_open)
+    persons = staticmethod(appointments.persons)
+    proposes = staticmethod(appointments.proposes)
+    is_called_off = staticmethod(appointments.is_called_off)
+    moved_to = staticmethod(appointments.moved_to)
+    is_refusal = staticmethod(certainty.is_refusal)
+    is_tale = staticmethod(certainty.is_tale)
+    is_intent = staticmethod(certainty.is_intent)
+    declines = staticmethod(certainty.declines)
+    subject_of = staticmethod(certainty.subject_of)
+    tells_trouble = staticmethod(certainty.tells_trouble)
+    may_vow = staticmethod(promises.may_vow)
+    vow = staticmethod(promises.find_vow)
+    deed_words = staticmethod(promises.deed_words)
+    tells_outcome = staticmethod(promises.tells_outcome)
+    outcome = staticmethod(promises.outcome)
+    is_account = staticmethod(promises.is_account)
+    is_deadline = staticmethod(deadlines.is_deadline)
+    ends_in_a_day = staticmethod(deadlines.ends_in_a_day)
+    is_often = staticmethod(deadlines.is_often)
+
+
+english = English(WORDS)

@@ -19,6 +19,8 @@ from cogitate.memory.language.text import FUNCTION_WORDS, WHITE_SPACE
 from cogitate.memory.language.truncation import ELLIPSIS
 
 _CUT = re.compile(r"^\s*(?:-{1,3}|[–—…])|(?:-|[–—])[\"'”’]?\.?$")
+#: The end of a sentence that is quoted: it stays as it was said.
+_QUOTED_END = re.compile('[.!?…]["”“»]$')
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[\w']+")
 _DIGIT = re.compile(r"\d")
@@ -34,7 +36,7 @@ def retold(clause: str, speech: Speech, talk: Talk) -> str:
         return ""
     if speech.speaker:
         return _said(clause, speech, talk)
-    return clause if clause.endswith('?"') else _ended(clause[:1].upper() + clause[1:])
+    return clause if _QUOTED_END.search(clause) else _ended(clause[:1].upper() + clause[1:])
 
 
 def is_cut_off(sentence: str) -> bool:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry
-from cogitate.memory.language.languages import UNDETERMINED, function_words_of, languages_of
-from cogitate.memory.language.packs import forget_with_packs, pack_of
+from cogitate.memory.language.languages import ENGLISH, UNDETERMINED, function_words_of, languages_of
+from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
 from cogitate.memory.language.port import language_of
-from cogitate.memory.language.sentences import QUESTIONS, split_sentences
+from cogitate.memory.language.sentences import CLAUSES, QUESTIONS, split_sentences
+from cogitate.memory.language.tables import read_table
 from cogitate.memory.language.text import FUNCTION_WORDS, is_unspaced, words
 from cogitate.memory.language.times import anchor_days, days_named, find_times
 from cogitate.tasks.heuristics.reading import SAID
 
+_ENGLISH = Pack(read_table("english"))
 _SHORTEST = 4  # letters that two forms of a word must share
 _HAN_RUN = re.compile("[\u3400-\u9fff]{2,}|[\u30a1-\u30ff]{2,}")  # words of Chinese and Japanese without endings
 
@@ -28,11 +30,43 @@ def called_off_for(owner: str, name: str, entries: Sequence[Entry], names: Mappi
         name: the owner's name, as lines of talk spell it.
         start: game minute at which the plan begins.
     """
-    if not clock_in_force().counts_days:
-        return []
-    said = zip(entries, SAID.of(entries, owner, names), strict=True)
-    own = ((e, s.text) for e, s in said if s is not None and s.speaker == name and start - DAY < e.minute <= start)
-    return [sentence for e, text in own for sentence in _denied(text, e.minute, day_of(start))]
+    own = _own(owner, name, entries, names, start)
+    return [sentence for minute, text in own for sentence in _denied(text, minute, day_of(start))]
+
+
+def is_off(owner: str, name: str, entries: Sequence[Entry], names: Mapping[str, str], start: int) -> bool:
+    """Return whether an owner said that it has the day of a plan off; for the arguments, see `called_off_for`."""
+    own = _own(owner, name, entries, names, start)
+    return any(day_of(start) in _days_off(text, minute) for minute, text in own)
+
+
+def _own(
+    owner: str, name: str, entries: Sequence[Entry], names: Mapping[str, str], start: int
+) -> Iterator[tuple[int, str]]:
+    """Yield what an owner said within the last day, with the game minute."""
+    if clock_in_force().counts_days:
+        for entry, said in zip(entries, SAID.of(entries, owner, names), strict=True):
+            if said is not None and said.speaker == name and start - DAY < entry.minute <= start:
+                yield entry.minute, said.text
+
+
+@lru_cache(maxsize=32_768)
+def _days_off(text: str, minute: int) -> frozenset[int]:
+    """Return the days of which a clause without an hour says that its speaker does not work."""
+    code = languages_of(text)[0]
+    pack = pack_of(code)
+    words_off = _ENGLISH if code in (ENGLISH, UNDETERMINED) else pack
+    return frozenset(
+        day
+        for sentence in split_sentences(text)
+        if not sentence.endswith(QUESTIONS) and words_off.says("off", sentence)
+        for clause in CLAUSES.split(anchor_days(sentence, minute, pack))
+        if not find_times(clause, pack)
+        for day in days_named(clause, pack)
+    )
+
+
+forget_with_packs(_days_off.cache_clear)
 
 
 @lru_cache(maxsize=32_768)  # an owner's memories are read again by each plan
@@ -67,7 +101,7 @@ def _core(text: str) -> tuple[str, ...]:
         denials = {way for key in ("refusals", "declines") for way in pack.ways(key)}
         return tuple(run for run in _HAN_RUN.findall(text) if run not in denials)
     left_out = {word for key in ("declines", "lacks", "refusals") for way in pack.ways(key) for word in words(way)}
-    left_out |= function_words_of(code) | (FUNCTION_WORDS if code == "en" or code == UNDETERMINED else frozenset())
+    left_out |= function_words_of(code) | (FUNCTION_WORDS if code in (ENGLISH, UNDETERMINED) else frozenset())
     return tuple(word for word in words(text) if word not in left_out and not word.isdigit())
 
 

@@ -11,13 +11,23 @@ from typing import NamedTuple
 from cogitate.memory.clock import DAY, Clock, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue, resolve_name
 from cogitate.memory.language.commitments import MAX_WHAT, Doer, Person
+from cogitate.memory.language.language import Language
 from cogitate.memory.language.languages import ENGLISH, OTHER, UNDETERMINED, function_words_of, languages_of
 from cogitate.memory.language.packs import Pack, forget_with_packs, pack_of
-from cogitate.memory.language.port import Language, language_called
+from cogitate.memory.language.port import language_called
 from cogitate.memory.language.sentences import CLAUSES, QUESTIONS, split_sentences
 from cogitate.memory.language.tables import english
 from cogitate.memory.language.text import is_unspaced, stem
-from cogitate.memory.language.times import Time, anchor_days, days_named, find_times, is_bare_hour, names_date
+from cogitate.memory.language.times import (
+    Time,
+    anchor_days,
+    days_named,
+    find_times,
+    in_part,
+    is_bare_hour,
+    is_of_evening,
+    names_date,
+)
 from cogitate.memory.language.truncation import shorten
 from cogitate.memory.summaries.conversations import parse_line
 from cogitate.tasks.heuristics.reading import FoundOnce
@@ -41,6 +51,7 @@ class Mention(NamedTuple):
     asks: bool
     moves: bool  # it moves something to this time
     is_bare: bool  # the part of the day is open
+    is_late: bool | None  # it names the evening or night; None: no part of the day
     is_short: bool  # it says little else
     is_apart: bool  # the clause with the hour says little else
     accepts: bool
@@ -56,7 +67,9 @@ class Line:
     speaker: str
     people: tuple[str, ...]  # by name, the speaker among them
     called: frozenset[str]  # others whom it addresses by name, or else mentions
+    named: frozenset[str]  # others to whom it gives a part, such as "Dev clerks"
     text: str
+    language: str  # ISO 639 code
     minute: int
     number: int
     mentions: tuple[Mention, ...]
@@ -70,7 +83,8 @@ class Reply(NamedTuple):
     refuses: bool
     calls_off: bool
     joins: bool  # it opens with "we"
-    offers: bool  # it accepts, and its speaker offers to do something
+    accepts: bool
+    offers: bool  # its speaker offers to do something
     deed: str  # the sentence in which its speaker offers to do something; "" if none does
     question: str  # the last one; "" if there is none
     asks_little: bool  # the question does not name its matter: "When?"
@@ -89,12 +103,26 @@ def _line(entry: Entry, owner: str, names: Mapping[str, str]) -> Line | None:
     is_of_absent = False
     if found:
         text = " ".join(one.text for one in found)
-        called = called or frozenset(name for name in others if _names(text, name))
+        called = called or frozenset(name for name in others if names_first(text, name))
         absent = {name for one, name in names.items() if name not in people and ":" in one}
-        is_of_absent = any(_names(text, name) for name in absent) or _names_stranger(text, others)
+        is_of_absent = any(names_first(text, name) for name in absent) or _names_stranger(text, others)
     stated, denied = (tuple(one for one in found if one.denies is denies) for denies in (False, True))
     people_named = tuple(sorted(people))
-    return Line(said.speaker, people_named, called, said.text, said.minute, entry.number, stated, denied, is_of_absent)
+    named = frozenset(name for name in others - called if found and names_first(said.text, name))
+    shown = languages_of(said.text)[0]
+    return Line(
+        speaker=said.speaker,
+        people=people_named,
+        called=called,
+        named=named,
+        text=said.text,
+        language=shown,
+        minute=said.minute,
+        number=entry.number,
+        mentions=stated,
+        denials=denied,
+        is_of_absent=is_of_absent,
+    )
 
 
 #: The line of each entry; None if the entry is no line of a talk.
@@ -107,7 +135,8 @@ def _names_stranger(text: str, people: Iterable[str]) -> bool:
     return any(word[0].isupper() and word.casefold() in _GIVEN_NAMES - known for word in re.findall(r"[^\W\d]+", text))
 
 
-def _names(text: str, name: str) -> bool:
+def names_first(text: str, name: str) -> bool:
+    """Return whether a text has somebody's first name."""
     first = _first_name(name)
     return (
         first != ""
@@ -157,6 +186,8 @@ def _parts(sentence: str, known: Language, pack: Pack) -> Sequence[str]:
 
 def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack) -> Mention | None:
     dated = anchor_days(sentence, minute, pack)
+    if known.names_other_day(dated):  # an hour of that day is no hour of the plan's
+        dated = ", ".join(c for c in CLAUSES.split(dated) if not known.names_other_day(c)) or dated
     days, times = days_named(dated, pack), find_times(dated, pack)
     moved, asks = known.moved_to(sentence, minute), sentence.endswith(QUESTIONS)
     if not (days or times):
@@ -171,6 +202,10 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
     elif times:
         at = next((one for one in times if not _is_deadline(dated, one, known, pack)), times[0])
         time, is_due, is_bare = at.minute, _is_deadline(dated, at, known, pack), is_bare_hour(dated, at, pack)
+    timed = [c for c in CLAUSES.split(dated) if days_named(c, pack) or find_times(c, pack)]  # not "Good night, …"
+    is_late = is_of_evening(", ".join(timed), pack) if len(set(days)) < 2 else None
+    if is_bare and is_late is not None and time is not None:
+        time, is_bare = in_part(time, is_late), False
     today = day_of(minute)
     if day is not None and (day < today or (day == today and time is not None and time <= minute % DAY)):
         return None
@@ -189,6 +224,7 @@ def _mention(sentence: str, place: int, minute: int, known: Language, pack: Pack
         asks=asks,
         moves=moved is not None,
         is_bare=is_bare,
+        is_late=is_late,
         is_short=not words or _adds_little(known, dated, times, pack),
         is_apart=_is_said_apart(known, dated, pack),
         accepts=known.accepts(sentence),
@@ -287,6 +323,7 @@ def read_reply(text: str, minute: int, language: str) -> Reply:
             question = quoted
             asks_little = _adds_little(known, sentence, find_times(sentence, pack), pack)
             refuses = refuses or (not accepts and known.puts_off(sentence))
+            accepts = accepts or (not refuses and any(map(known.accepts, CLAUSES.split(sentence)[:-1])))
             continue
         declines = known.declines(sentence)
         if not (refuses or accepts):
@@ -296,7 +333,7 @@ def read_reply(text: str, minute: int, language: str) -> Reply:
             deed = "" if _adds_little(known, sentence, (), pack) else quoted
     ends = any(known.is_called_off(s) and known.moved_to(s, minute) is None for s in sentences)
     joins = "we" in known.persons(sentences[0]) if sentences and not refuses else False
-    return Reply(refuses, ends, joins, accepts and offers, deed, question, asks_little)
+    return Reply(refuses, ends, joins, accepts, offers, deed, question, asks_little)
 
 
 def _known(code: str) -> tuple[Language, Pack]:

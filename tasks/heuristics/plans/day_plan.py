@@ -96,6 +96,7 @@ class Duties:
     status: Mapping[str, Meter] = field(default_factory=dict)
     unfinished: Sequence[Mapping[str, object]] = ()
     called_off: Sequence[str] = ()  # sentences that cancel habits
+    is_off: bool = False  # the owner has the day off
 
 
 def build(owner: Owner, duties: Duties, window: tuple[int, int]) -> list[Slot]:
@@ -129,10 +130,16 @@ def _usual(owner: Owner, duties: Duties, start: int, end: int) -> tuple[list[Slo
     """Return the slots of the routine that the appointments leave: those with a time, and those without."""
     profile, places = owner.profile, owner.places
     timed, untimed = (
-        [slot for slot in slots if not _is_called_off(slot.text, duties)] for slots in _habits(owner, start, end)
+        [
+            slot
+            for slot in slots
+            if not _is_called_off(slot.text, duties) and not (duties.is_off and _is_out(slot, owner))
+        ]
+        for slots in _habits(owner, start, end)
     )
     # A guessed place of work only stands in for a missing routine.
     work = _work(profile, places) if profile.work or not owner.routine else None
+    work = None if duties.is_off else work
     occupied, has_habits = "" if owner.done else _occupied(profile, owner.language), bool(timed or untimed)
     if work and all(slot.location != work.location for slot in (*timed, *untimed)):
         untimed.append(_teller(owner)(work))
@@ -144,6 +151,10 @@ def _usual(owner: Owner, duties: Duties, start: int, end: int) -> tuple[list[Slo
         step = (end - start) // max(4, len(untimed) + 1)
         timed, untimed = [_at(slot, start + index * step // STEP * STEP) for index, slot in enumerate(untimed)], []
     return _around([slot for slot in timed if slot.text not in owner.done], duties.booked, places), untimed
+
+
+def _is_out(slot: Slot, owner: Owner) -> bool:
+    return slot.location is None or slot.location != owner.profile.home
 
 
 def _is_called_off(text: str, duties: Duties) -> bool:
@@ -216,7 +227,11 @@ def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceI
     """
     kept = [slot for slot in slots if slot.rank <= CLOSING or not any(_gives_way(slot, a, places) for a in booked)]
     if kept and booked and kept[-1].rank == CLOSING:
-        kept[-1] = _at(kept[-1], max(kept[-1].minute, *(a.minute + COLLIDES[1] for a in booked)))
+        last = kept[-1].minute
+        before = (
+            a.minute + COLLIDES[1] for a in booked if day_of(a.minute) == day_of(last)
+        )  # not in the night after it
+        kept[-1] = _at(kept[-1], max((last, *before)))
     return kept
 
 
@@ -270,11 +285,11 @@ def is_work(description: str, profile: Profile) -> bool:
 
 def _occupied(profile: Profile, language: str) -> str:
     """Return an agent's current pursuit in the words of its profile. Timed sentences are booked elsewhere."""
-    if language != ENGLISH:
-        return shorten(profile.currently.strip().rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
-    if pursuit := pursuit_of(profile):
+    if language == ENGLISH and (pursuit := pursuit_of(profile)):
         return pursuit
     untimed = " ".join(s for s in split_sentences(profile.currently) if not find_times(s))
+    if language != ENGLISH:
+        return shorten(untimed.rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
     words = shorten(untimed.replace('"', "'").rstrip(SPACED + UNSPACED), LONGEST_QUOTE, "…")
     return f'{SEE_TO_THIS}"{words}"' if words else ""
 

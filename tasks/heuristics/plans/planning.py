@@ -17,7 +17,7 @@ from cogitate.memory.language.times import anchor_days, is_over, with_today
 from cogitate.memory.retrieval.terms import TERMS
 from cogitate.memory.summaries.conversations import first_person
 from cogitate.tasks.heuristics.owed import Owed, find_owed, with_owed
-from cogitate.tasks.heuristics.plans.called_off import called_off_for
+from cogitate.tasks.heuristics.plans.called_off import called_off_for, is_off
 from cogitate.tasks.heuristics.plans.dated_lines import LINES
 from cogitate.tasks.heuristics.plans.day_plan import ALIKE, Duties, Owner, Slot, build, first_said, is_work
 from cogitate.tasks.heuristics.plans.said_times import find_said, said_for_rounds
@@ -64,6 +64,7 @@ def find_slots(case: Case, start: int, end: int, language: str) -> tuple[list[Sl
         status=status_of(case),
         unfinished=[i for i in unfinished_of(case) if _is_own_intent(i, case, told, owed, start, pack_of(language))],
         called_off=called_off_for(case.job.key.owner, profile.name, entries, case.world.names, start),
+        is_off=is_off(case.job.key.owner, profile.name, entries, case.world.names, start),
     )
     owner = Owner(
         profile=profile,

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from cogitate.memory.appointments import Appointment, calls_off, standing
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.entry import Entry, is_dialogue, resolve_name
-from cogitate.memory.language.languages import languages_of
+from cogitate.memory.language.languages import ENGLISH, languages_of, prevailing_language
 from cogitate.memory.language.packs import forget_with_packs, pack_of
 from cogitate.memory.language.place_names import find_place
 from cogitate.memory.language.port import language_of
@@ -28,13 +30,13 @@ from cogitate.tasks.heuristics.plans.dated_lines import (
     SHOWS_NONE,
     Line,
     Mention,
+    names_first,
 )
 from cogitate.tasks.heuristics.plans.talk_appointments import TalkAppointment, appointments_of
 
 _ENDS = (SPACED + UNSPACED).replace("?", "").replace("？", "")
 _LOOKED_BACK = 20  # latest lines that `read_talk` searches for the current talk
 _MOST_HEARD = 2  # items of a plan that name no participant
-_MOST_NAMED = 3  # listeners that an item names
 _LONGEST = 200  # characters of an item
 
 
@@ -69,7 +71,8 @@ def find_said(
     lines = LINES.of(entries, owner, names)
     for talk in _talks(lines):
         mentions = ((line, mention) for line in talk for mention in line.mentions)
-        if not any(may_move or _may_be_in(one, line, start, end) for line, one in mentions) or talk[0].minute >= end:
+        may_be = any(may_move or _may_be_in(one, line, start, end) for line, one in mentions) or _hides_mentions(talk)
+        if not may_be or talk[0].minute >= end:
             continue
         for item in appointments_of(*talk):
             numbers.update(line.number for line, _ in item.parts)
@@ -79,7 +82,8 @@ def find_said(
                 found[Appointment(minute, _told(item, me), place.id if place else None, item.last.number)] = item
     denials = [line for line in lines if line is not None and line.denials]
     found = {one: item for one, item in found.items() if not any(map(item.is_denied_by, denials))}
-    still = standing(found, [*told, *(entry for entry in entries if entry.number in numbers)])
+    said = (replace(entry, text=parse_line(entry, names).text) for entry in entries if entry.number in numbers)
+    still = standing(found, [*told, *said])  # by what is said, not by who says it
     kept = [(one, found[one]) for one in still if one in found]
     exact = [(one, i) for one, i in kept if i.of.time is not None and not i.of.is_due and start <= one.minute < end]
     heard = [one for one, item in exact if item.is_heard][-_MOST_HEARD:]
@@ -131,7 +135,13 @@ def _may_be_in(mention: Mention, line: Line, start: int, end: int) -> bool:
     """Return whether a sentence may name a time in a window. An hour without a day may be within two days."""
     if mention.day is None:
         return start - 2 * DAY <= line.minute < end
-    return start <= mention.day * DAY + (DAY - 1 if mention.time is None else mention.time) <= end
+    return start - DAY <= mention.day * DAY + (DAY - 1 if mention.time is None else mention.time) <= end
+
+
+def _hides_mentions(talk: Sequence[Line]) -> bool:
+    """Return whether a line alone does not show its language, but the talk does."""
+    hides = any(line.language in SHOWS_NONE and not line.mentions for line in talk)
+    return hides and prevailing_language(line.text for line in talk) not in (ENGLISH, *SHOWS_NONE)
 
 
 def _talks(lines: Iterable[Line | None]) -> list[list[Line]]:
@@ -151,15 +161,17 @@ def _talks(lines: Iterable[Line | None]) -> list[list[Line]]:
 
 @lru_cache(maxsize=32_768)
 def _told(item: TalkAppointment, me: str) -> str:
-    """Return a plan item as told on its day: each quote with its speaker, or the owner's own with its listeners."""
+    """Return a plan item as told on its day: each quote with its speaker, or the owner's own with its one partner."""
     shows_none = item.language in SHOWS_NONE
     pack = pack_of(languages_of("\n".join(text for _, text in item.parts))[0] if shows_none else item.language)
     who = ["" if line.speaker == me else line.speaker for line, _ in item.parts]
     quoted = (anchor_days(text, line.minute, pack, today=item.day + 1).rstrip(_ENDS) for line, text in item.parts)
     said = (pack.labelled(one, text) for one, text in zip(who, quoted, strict=True))
     text = shorten(("——" if pack.is_wide else " – ").join(said), _LONGEST, "…")
-    others = [name for name in item.last.people if name != me and name in item.doers]
-    return text if any(who) or len(others) > _MOST_NAMED else pack.bracketed(text, pack.named(others))
+    others = [name for name in item.last.people if name != me and name in item.doers and not names_first(text, name)]
+    if any(who) or len(others) != 1:
+        return text
+    return pack.bracketed(text, (pack.phrase("with") or "with {name}").format(name=others[0]))
 
 
 forget_with_packs(_told.cache_clear)

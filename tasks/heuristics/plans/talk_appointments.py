@@ -8,10 +8,11 @@ from functools import lru_cache
 
 from cogitate.memory.clock import DAY, clock_in_force, day_of
 from cogitate.memory.language.commitments import MAX_WHAT
-from cogitate.memory.language.languages import languages_of, prevailing_language
+from cogitate.memory.language.languages import prevailing_language
 from cogitate.memory.language.packs import forget_with_packs
+from cogitate.memory.language.port import language_called
 from cogitate.memory.language.sentences import QUESTIONS, joined, split_sentences
-from cogitate.memory.language.times import nearer_half
+from cogitate.memory.language.times import in_part, nearest_half
 from cogitate.memory.language.truncation import shorten
 from cogitate.tasks.heuristics.plans.dated_lines import (
     SHOWS_NONE,
@@ -19,6 +20,7 @@ from cogitate.tasks.heuristics.plans.dated_lines import (
     Mention,
     Reply,
     mentions_in,
+    names_first,
     read_reply,
     says_little,
 )
@@ -63,7 +65,7 @@ class TalkAppointment:
         """Repeat, complete or move the appointment by a sentence."""
         if mention.time is not None:
             if mention.is_bare and self.of.time is not None:
-                mention = mention._replace(time=nearer_half(mention.time, self.of.time))
+                mention = mention._replace(time=nearest_half(mention.time, self.of.time))
             says_more = not mention.is_short and len(mention.words - self.words) >= _NEW
             if mention.time != self.of.time or says_more:
                 self.add(line, mention.text)
@@ -93,31 +95,47 @@ class _TalkReader:
         self._since = 0  # number of the first line that the current one may answer
         self._day: int | None = None  # the day named last, and the number of its line
         self._day_said = 0
+        self._late: bool | None = None  # that day's part, if it was named
         self._before: Line | None = None  # the other speaker's line before the current one
         self._lines = lines
         self._untold: tuple[Line, Mention] | None = None  # the last sentence without a doer
         for at, line in enumerate(lines):
             if at and lines[at - 1].speaker != line.speaker:
                 self._before = lines[at - 1]
-                self._since = _first_replied(lines, at)
+                if not self._before.text.endswith(QUESTIONS):  # an answer is about what the question is about
+                    self._since = _first_replied(lines, at)
             self._read(line)
 
     def _read(self, line: Line) -> None:
         near = [one for one in self.items if one.last.number >= self._since]
         replied = [one for one in near if one.last.speaker != line.speaker]
-        reply = self._reply(line) if near else None
-        refused = self._refuse(line, replied) if reply and reply.refuses else []
-        if reply and reply.calls_off and near[-1].last.speaker == line.speaker:
+        reply = self._reply(line)
+        refused = self._refuse(line, replied) if reply.refuses else []
+        if reply.calls_off and near and near[-1].last.speaker == line.speaker:
             self.items.remove(near[-1])
-        for one in replied if reply else ():
-            if reply and (reply.joins or (reply.offers and one.of.time is not None)):
+        for one in replied:
+            is_theirs = "we" in one.of.persons or (reply.offers and one.of.time is not None)
+            if reply.joins or (reply.accepts and is_theirs):
                 one.doers.add(line.speaker)
         for denied in line.denials:
-            if denied.day is not None:
-                self._day, self._day_said = denied.day, line.number
+            self._note_day(line, denied)
         changed = [self._take(line, mention, refused) for mention in self._mentions(line)]
-        if reply and reply.deed and not any(changed) and replied[-1:] and line.speaker in replied[-1].doers:
+        if not (line.mentions or reply.refuses):
+            self._include_listeners(line)
+        if reply.deed and not any(changed) and replied[-1:] and line.speaker in replied[-1].doers:
             replied[-1].add(line, reply.deed)
+
+    def _include_listeners(self, line: Line) -> None:
+        """Add those to whom a line gives a part in an appointment: "Then you'll ride behind me"."""
+        known, others = language_called(self._language), set(line.called) or set(line.people) - {line.speaker}
+        for sentence in split_sentences(line.text):
+            if sentence.endswith(QUESTIONS) or "you" not in known.persons(sentence):
+                continue
+            about = known.deed_words(sentence)
+            for item in self.items:
+                if item.words & about and not others <= item.doers:
+                    item.doers |= others
+                    item.add(line, shorten(sentence, MAX_WHAT, "…"))
 
     def _reply(self, line: Line) -> Reply:
         own = prevailing_language((line.text,), self._language)
@@ -130,7 +148,7 @@ class _TalkReader:
         return reply
 
     def _mentions(self, line: Line) -> Sequence[Mention]:
-        if line.mentions or languages_of(line.text)[0] == self._language:
+        if line.mentions or line.language == self._language:
             return line.mentions
         found = mentions_in(line.text, line.minute, clock_in_force(), self._language)
         return [one for one in found if not one.denies]
@@ -148,19 +166,27 @@ class _TalkReader:
 
     def _take(self, line: Line, mention: Mention, refused: Sequence[TalkAppointment]) -> bool:
         """Return whether a sentence makes a new appointment or changes one."""
-        if mention.day is not None:
-            self._day, self._day_said = mention.day, line.number
+        self._note_day(line, mention)
+        is_known = self._late is not None and self._day_said >= self._since
+        if is_known and mention.day is None and mention.is_bare and mention.time is not None:
+            mention = mention._replace(time=in_part(mention.time, self._late is True), is_bare=False)
         same = (one for one in reversed(self.items) if one.of.time == mention.time is not None and self._is_near(one))
         last = next(same, self.items[-1] if self.items else None)
         if last is not None and self._adds(last, line, mention):
             if mention.asks and not mention.is_short and mention.day not in (None, last.day):
                 last.parts.clear()  # drops the proposal for another day
             last.change(line, mention)
+            if self._before and self._before.text.endswith(QUESTIONS) and mention.is_short and not mention.asks:
+                last.doers.add(self._before.speaker)  # who asks when takes part
         elif (new := self._new(line, mention, refused)) is not None:
             self.items.append(new)
         else:
             return False
         return True
+
+    def _note_day(self, line: Line, mention: Mention) -> None:
+        if mention.day is not None:
+            self._day, self._day_said, self._late = mention.day, line.number, mention.is_late
 
     def _is_near(self, item: TalkAppointment) -> bool:
         return item.last.number >= self._since
@@ -175,7 +201,8 @@ class _TalkReader:
         is_near = self._is_near(last)
         first, proposed = last.parts[0]
         is_again = mention.is_short and last.last is self._own_before(line)
-        is_counter = mention.asks and (is_again or (is_near and first.speaker != line.speaker))
+        is_theirs = first.speaker != line.speaker and (last.last is line or last.last.speaker != line.speaker)
+        is_counter = mention.asks and (is_again or (is_near and is_theirs))
         is_other_day = mention.day not in (None, last.day)
         if is_other_day and not mention.moves and not (is_counter and proposed.endswith(QUESTIONS)):
             return False
@@ -186,6 +213,9 @@ class _TalkReader:
         if last.of.time in (None, mention.time):
             is_for_them = line is last.last or line.called <= last.doers or last.of.time is not None
             return (is_near or is_about) and is_for_them
+        is_apart = line.speaker not in last.doers or mention.is_due is not last.of.is_due
+        if mention.persons == {"I"} and not mention.asks and is_apart:
+            return mention.moves  # else it tells of its speaker alone
         is_other = mention.day is not None or line is last.last  # beside the hour before it
         moves = mention.is_short or mention.is_apart or mention.moves or is_counter
         return (moves and (is_near or is_counter)) or (is_about and (mention.moves or not is_other))
@@ -219,10 +249,11 @@ class _TalkReader:
         if untold is not None and self._is_context(*untold, line, mention):
             before = self._said_before(untold[0]) if untold[1].is_short else ()
             return [*before, (untold[0], untold[1].text)]
-        if not mention.is_short:
-            return []
         own = split_sentences(line.text)[: mention.at][-1:]
         is_little = not own or says_little(own[0], self._language)
+        if not mention.is_short:
+            is_told = is_little or language_called(self._language).stands_alone(mention.text)
+            return [] if is_told else [(line, own[0])]
         return [*(self._said_before(line) if is_little else ()), *((line, text) for text in own)]
 
     def _is_context(self, said: Line, untold: Mention, line: Line, mention: Mention) -> bool:
@@ -245,7 +276,7 @@ class _TalkReader:
         if self._day is not None and (self._day_said >= self._since or mention.persons & {"we", "you"}):
             return self._day
         today = day_of(line.minute)
-        return today if mention.persons and today * DAY + mention.time > line.minute else None
+        return today if (mention.persons or line.called) and today * DAY + mention.time > line.minute else None
 
 
 def _first_replied(lines: Sequence[Line], at: int) -> int:
@@ -266,16 +297,19 @@ def _doers(line: Line, mention: Mention, asker: str) -> set[str]:
     """
     persons, has_time = mention.persons, mention.time is not None
     everybody, others = set(line.people), set(line.people) - {line.speaker}
+    called = {name for name in line.called if names_first(mention.text, name)} or set(line.called)
     if not persons:
-        return set(line.called) or (everybody if has_time and not line.is_of_absent else set())
+        is_request = mention.proposed or mention.asks or mention.is_due or not has_time
+        told = called if is_request else called | {line.speaker}
+        return told if called else (everybody if has_time and not line.is_of_absent else set())
     if "we" in persons and (has_time or mention.proposed == "we"):
         return everybody
     found: set[str] = set()
     is_own = not mention.asks or has_time or "you" not in persons
     if is_own and (persons & {"I", "we"} or (asker and not mention.asks)):
-        found.add(line.speaker)
-    if "you" in persons and line.called:
-        found |= line.called
+        found |= {line.speaker, *line.named}
+    if "you" in persons and called:
+        found |= called
     elif "you" in persons and asker and not mention.asks:
         found.add(asker)
     elif "you" in persons and (has_time or mention.proposed == "you" or mention.asks):

@@ -1,7 +1,7 @@
 """Draw the dashboard of a live run whose model fails for a while: `python -m tests.browser.dashboard.picture FILE`.
 
-Needs node, Prometheus and Chromium. Grafana's libraries, which `package-lock.json` pins, draw what a real Prometheus
-answers to the dashboard's queries; a Grafana server has no part in it.
+Needs node, Prometheus and Chromium. Grafana's libraries, pinned by `package-lock.json`, draw a real Prometheus's
+answers to the dashboard's queries; no Grafana server is involved.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ HERE = Path(__file__).parent
 BUILT = ARTEFACTS / "dashboard"
 DASHBOARD = ROOT / "ops" / "grafana" / "dashboards" / "cogitate.json"
 WORKERS = 3
-STEP = 5  # seconds between two points of a line
-SHOWN = 180  # seconds that the picture shows
+STEP = 5  # seconds between two points of a curve
+SHOWN = 180  # the picture's time range in seconds
 LIMITS = {"tick.run.calls": 6, "day.kind:act.calls": 150}
 USUAL = {"503": 0.04, "wrong_types": 0.06}
 
 
 def built() -> Path:
-    """Build the page's script, with its styles beside it, and return it."""
+    """Build the page's script and its style sheet in one folder, and return the script's path."""
     BUILT.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json", "draw.jsx"):
         shutil.copy(HERE / name, BUILT)
@@ -50,7 +50,7 @@ def built() -> Path:
 
 
 def live(endpoint: FakeEndpoint, host: int) -> None:
-    """Let a run live through what the picture shows: a slow model, one that is away, and a worker that dies."""
+    """Let the run meet the incidents that the picture shows: a slow model, a failing model, and a killed worker."""
     time.sleep(60)
     endpoint.change(latency=2.0)
     time.sleep(20)
@@ -64,14 +64,14 @@ def live(endpoint: FakeEndpoint, host: int) -> None:
 
 
 def draw(script: Path, address: str, until_then: float, file: Path) -> None:
-    """Draw the dashboard as it shows the time up to a moment."""
+    """Draw the dashboard for the time range that ends at `until_then`, in seconds since the epoch."""
     asked = {"prometheus": address, "from": until_then - SHOWN, "to": until_then, "step": STEP}
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = chromium.new_page(viewport={"width": 1600, "height": 900})
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{address}/-/ready")  # an empty page of an origin that may be asked
+        page.goto(f"{address}/-/ready")  # an empty page of an origin that may query Prometheus
         page.add_style_tag(path=script.with_suffix(".css"))
         page.add_script_tag(path=script)
         empty = page.evaluate(
@@ -85,7 +85,7 @@ def draw(script: Path, address: str, until_then: float, file: Path) -> None:
 
 
 def main(file: Path) -> None:
-    """Live, and draw what was measured."""
+    """Run the town through its incidents, and draw the dashboard of what Prometheus measured."""
     with tempfile.TemporaryDirectory() as name, FakeEndpoint(latency=0.1, tail=0.5, faults=USUAL) as endpoint:
         folder = Path(name)
         data_dir, port, address = folder / "data", free_ports(WORKERS + 1), free_ports()

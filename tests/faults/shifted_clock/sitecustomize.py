@@ -1,4 +1,4 @@
-"""Python processes that find this on their path have a wall clock of their own: as many seconds off as a file says."""
+"""Shift the wall clock of every Python process with this folder on its path by the seconds that a file states."""
 
 from __future__ import annotations
 

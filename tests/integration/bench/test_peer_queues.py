@@ -1,4 +1,4 @@
-"""Other systems' queues on a real server, with their real workers; those of the extra `bench` where it is installed."""
+"""The queues of Celery and its peers on a real server with real workers; a peer that is not installed is skipped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_worker_runs_published_jobs_and_the_host_finds_the_results(
     url, log = valkey.url.replace("db=0", "db=2"), tmp_path / "worker.log"
     with closing(opened(name)(url, results=True)) as queue, valkey.client(2) as client:
         queue.publish(IDS)
-        assert queue.results() == 0, "nobody has done them"
+        assert queue.results() == 0, "no worker runs yet"
         command, environment = [sys.executable, *queue.worker], queue_environment(url, results=True)
         with running_worker(command, environment, log):
             for ids in (IDS, IDS[:2]):
@@ -66,7 +66,7 @@ with EmbeddedServer(folder / "server") as server, ExitStack() as stack:
 
 
 def test_a_host_pays_for_jobs_that_its_worker_has_done(tmp_path: Path) -> None:
-    """The bench registers a kind of job, so it has a process of its own."""
+    """Run the bench in a separate process, because it registers a kind of job."""
     done = subprocess.run(
         [sys.executable, "-c", PAID, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -11,7 +11,7 @@ from bench import throttle
 from cogitate.simulation.recordings import SMALL
 
 
-def test_fewer_reflections_look_at_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_reflections_make_fewer_calls_and_recall_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "smallville").mkdir()
     (tmp_path / "smallville" / "small").symlink_to(SMALL)
     monkeypatch.setattr(throttle, "RECORDING", "small")

@@ -1,1 +1,1 @@
-"""The gateway as a process of its own, with a real server."""
+"""The gateway as a separate process with a real server."""

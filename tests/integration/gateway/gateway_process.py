@@ -1,4 +1,4 @@
-"""`cogitate gateway` as a process, which may kill itself at a moment of a tick."""
+"""`cogitate gateway` as a process that may kill itself at a chosen moment of a tick."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.patience import LONGEST
 from tests.process_environment import clean_environment
 
 OURS = ("COGITATE_", "OPENAI_")
-#: Has the process die by SIGKILL at a named moment of a tick, then starts the command.
+#: A script that runs the command in a process that kills itself at a named moment of a tick.
 DYING = """
 import os, signal, sys
 from cogitate.hosting.protocol.hosted_run import HostedRun
@@ -53,7 +53,7 @@ main()
 
 
 class Running(NamedTuple):
-    """A gateway that serves, and its process."""
+    """A running gateway: its client and its process."""
 
     client: Client
     process: subprocess.Popen[str]
@@ -63,7 +63,7 @@ class Running(NamedTuple):
 def gateway(
     data_dir: Path, *, token: str = "", dies: tuple[str, int] | None = None, port: int = 0
 ) -> Iterator[Running]:
-    """Serve from a process; at the end of the block it is told to stop, unless it is dead."""
+    """Run a gateway process for a block; at the end, terminate it and check its exit code, unless it has died."""
     start = ["-m", "cogitate.ops"] if dies is None else ["-c", DYING, dies[0], str(dies[1])]
     process = subprocess.Popen(
         [sys.executable, *start, "gateway", "--port", str(port), "--workers", "1", "--data-dir", str(data_dir)],
@@ -78,7 +78,7 @@ def gateway(
         found = re.search(r"at (http://\S+);", line)
         assert found is not None, line + process.stderr.read()
         assert process.stdout is not None
-        assert process.stdout.readline() == f"{found[1]}\n", "it is not held back, though stdout is no terminal"
+        assert process.stdout.readline() == f"{found[1]}\n", "the URL is flushed although stdout is no terminal"
         yield Running(Client(found[1], token or None), process)
         if process.poll() is None:
             process.terminate()

@@ -1,4 +1,4 @@
-"""The hosts that the page shows in other languages: run as they are, and equal to a host in Python."""
+"""The page's hosts in other languages run as shown, and reach the same digest as a host in Python."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from tests.process_environment import shell_environment
 from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "how-to" / "any-language.md").read_text()
-NODE = Path(playwright.__file__).parent / "driver" / "node"  # it comes with a package, so it is on every machine
+NODE = Path(playwright.__file__).parent / "driver" / "node"  # Playwright ships it, so it is on every machine
 LAST = 480
 
 
 def block(language: str) -> str:
-    """Return the example of the page in a language."""
+    """Return the page's example in a language."""
     (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     return str(found)
 
 
-def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually: Eventually) -> None:
+def test_a_typescript_host_survives_the_restart_of_its_gateway(tmp_path: Path, eventually: Eventually) -> None:
     with TickLoop(
         run="forge",
         owners={"agent:ada": Profile(name="Ada Smith", occupation="smith")},
@@ -56,7 +56,7 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
             stderr=subprocess.STDOUT,
         )
         try:
-            eventually(lambda: tick_of(data_dir, "forge") > 20 or host.poll() is not None, "some ticks have passed")
+            eventually(lambda: tick_of(data_dir, "forge") > 20 or host.poll() is not None, "some ticks to pass")
             first.kill()
             first.wait()
             with gateway(data_dir, token=token, port=port):
@@ -71,9 +71,10 @@ def test_a_host_in_typescript_whose_gateway_is_killed(tmp_path: Path, eventually
     eventually(lambda: not left_behind(data_dir), "the guard of the killed process to end")
 
 
-def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:
+def test_a_javascript_host_on_a_pipe_runs_and_is_short(tmp_path: Path) -> None:
     (tmp_path / "host.mjs").write_text(block("javascript"))
     assert len(block("javascript").strip().splitlines()) <= 24
+    digests = set()
     for _ in range(2):
         done = subprocess.run(
             [str(NODE), "host.mjs"],
@@ -88,10 +89,12 @@ def test_a_host_in_javascript_on_a_pipe(tmp_path: Path) -> None:
         *changes, digest = done.stdout.splitlines()
         assert any(line.startswith("agent:ada plan ") for line in changes)
         assert re.fullmatch(r"[0-9a-f]{16,}", digest)
+        digests.add(digest)
+    assert len(digests) == 1
 
 
-def test_a_host_in_python_on_a_pipe_is_short() -> None:
-    """That it runs is among the examples of all pages."""
+def test_a_python_host_on_a_pipe_is_short() -> None:
+    """Check only its length: `test_docs` runs it with the examples of the other pages."""
     assert len(block("python").strip().splitlines()) <= 24
 
 
@@ -127,7 +130,7 @@ def test_the_typescript_host_reports_its_wait_and_refuses_a_foreign_gateway(
             stderr=subprocess.STDOUT,
         )
         try:
-            eventually(lambda: (tmp_path / "said").read_text() != "", "it says something")
+            eventually(lambda: (tmp_path / "said").read_text() != "", "some output")
             with HTTPServer(("127.0.0.1", port), Elsewhere) as server:
                 threading.Thread(target=server.serve_forever, daemon=True).start()
                 assert host.wait(LONGEST) == 1
@@ -141,7 +144,7 @@ def test_the_typescript_host_reports_its_wait_and_refuses_a_foreign_gateway(
 
 
 class Elsewhere(BaseHTTPRequestHandler):
-    """Something else that listens where a gateway should."""
+    """Another server that listens at the gateway's address."""
 
     def do_POST(self) -> None:
         self.send_response(200)

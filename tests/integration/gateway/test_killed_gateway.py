@@ -1,4 +1,4 @@
-"""A gateway killed at each moment of a tick, and started again: nothing is lost, nothing happens twice."""
+"""A gateway killed at each moment of a tick and restarted: nothing is lost and nothing happens twice."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ OPEN = {"owners": {ADA: {"name": "Ada Smith"}}, "ticks": LAST, "settings": {"mor
 
 
 def turn(number: int) -> dict[str, object]:
-    """Return what Ada perceives in a tick."""
+    """Return the turn of a tick, in which Ada perceives a bell."""
     return {"observations": [{"owner": ADA, "text": f"The bell struck {number} times.", "importance": 3}]}
 
 
 def lived(client: Client, first: int, last: int) -> list[object]:
-    """Post these ticks, and return their answers."""
+    """Post the turns of a range of ticks, and return their answers."""
     return [client.answer(f"/runs/v/ticks/{number}", turn(number)) for number in range(first, last + 1)]
 
 
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
-    """The answers of a gateway that nobody kills."""
+    """Return the answers of a gateway that is not killed."""
     data_dir = tmp_path_factory.mktemp("straight") / "data"
     with gateway(data_dir) as (client, _):
         client.answer("/runs/v/open", OPEN)
@@ -38,7 +38,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
 
 
 @pytest.mark.parametrize("moment", ["turn", "committed", "answer"])
-def test_the_same_turn_again_ends_as_if_nothing_had_been(
+def test_a_turn_repeated_after_a_kill_ends_as_without_the_kill(
     tmp_path: Path, straight: list[object], eventually: Eventually, moment: str
 ) -> None:
     data_dir = tmp_path / "data"

@@ -1,4 +1,4 @@
-"""A real Prometheus, and the rules that are shipped for it."""
+"""A real Prometheus with the shipped rules."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SHIPPED = ROOT / "ops" / "prometheus"
 def prometheus(
     folder: Path, targets: Mapping[str, Sequence[int]], *, port: int | None = None
 ) -> Iterator[Callable[[str], list[dict[str, Any]]]]:
-    """A Prometheus with our rules that scrapes these jobs at loopback ports; yields how to query it."""
+    """Run a Prometheus with the shipped rules that scrapes jobs at loopback ports; yield a function that queries it."""
     binary = shutil.which("prometheus")
     if binary is None:
-        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        # COGITATE_REQUIRE_SYSTEM, as in CI, makes this skip a failure.
         pytest.skip("no prometheus on this machine")
     port = port or free_ports(1)
     jobs = [

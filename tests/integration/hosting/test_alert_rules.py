@@ -1,4 +1,4 @@
-"""The alerts that are shipped fire where they should, as Prometheus' own tests of rules show."""
+"""The shipped alerts fire exactly when they should, according to Prometheus's own rule tests."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ OF_5_DOLLARS = {f"cogitate_budget_limit{{{LIMIT}}}": "5000000x60"}
 ROOM = {"limit": 1000, "for_retries": 200, "retried": 10}
 
 
-AlertCase = tuple[str, dict[str, str], list[str]]  # name, series, and labels of each that fires
+AlertCase = tuple[str, dict[str, str], list[str]]  # name, series, and the labels of each firing alert
 
 
 def check_alert(tmp_path: Path, *cases: AlertCase) -> None:
-    """Check for whom alerts fire at the end of series of sixty scrapes, by one `promtool test rules`.
+    """Check which alerts fire at the end of series of sixty scrapes, by one `promtool test rules`.
 
-    It shows the alert of each case that fails, with what was expected and what fires.
+    On failure it shows the alert of each failed case, with the expected and the actual labels.
     """
     tool = shutil.which("promtool")
     if tool is None:
@@ -61,7 +61,7 @@ def check_alert(tmp_path: Path, *cases: AlertCase) -> None:
 
 
 def budget(**gauges: int) -> dict[str, str]:
-    """Series of the gauges of one limit, each with one value."""
+    """Return series of one limit's gauges, each constant."""
     return {f"cogitate_budget_{name}{{{LIMIT}}}": f"{value}x60" for name, value in (ROOM | gauges).items()}
 
 
@@ -71,8 +71,8 @@ def budget(**gauges: int) -> dict[str, str]:
     [
         (400, 100, "_x40 1x20", 1),  # its first refusal
         (400, 100, "2x40 3x20", 1),
-        (400, 100, "3x60", 0),  # it refused long ago
-        (600, 60, "2x40 3x20", 0),  # most of what admission may give out is gone
+        (400, 100, "3x60", 0),  # its last refusal was long ago
+        (600, 60, "2x40 3x20", 0),  # most of what admission may grant is used
     ],
 )
 def test_an_alert_reports_refusals_below_the_limit(
@@ -92,7 +92,7 @@ def test_an_alert_reports_that_only_the_retry_pool_is_left(tmp_path: Path, spent
 @pytest.mark.parametrize(
     ("host", "worker", "firing"),
     [
-        ("1x20 stale", "1x20 0x40", 1),  # killed: only workers are left to say so
+        ("1x20 stale", "1x20 0x40", 1),  # killed: only the worker still reports it
         ("1x60", "1x60", 0),
         ("1x20 stale", "1x20 stale", 0),  # it left its run
     ],
@@ -186,7 +186,7 @@ ALERT_CASES: list[AlertCase] = [
 
 
 @pytest.mark.system
-def test_alerts_fire_where_they_should(tmp_path: Path) -> None:
+def test_alerts_fire_when_they_should(tmp_path: Path) -> None:
     check_alert(tmp_path, *ALERT_CASES)
 
 

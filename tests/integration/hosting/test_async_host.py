@@ -1,4 +1,4 @@
-"""An asyncio host with a real server: the event loop goes on while a boundary waits, and cancelling ends the wait."""
+"""An asyncio host with a real server: the event loop runs while a boundary waits, and cancelling ends the wait."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from cogitate.scheduler.inspection.audit import audit
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {"agent:ada": Profile(name="Ada Smith")}
-DUE = 6  # ticks from a reflection's request to its due tick
+DUE = 6  # ticks from the request of a reflection to its due tick
 
 
 def test_a_cancelled_wait_for_results_leaves_a_resumable_run(
     valkey: EmbeddedServer, client: Redis, tmp_path: Path
 ) -> None:
-    """Nobody works on the job: its boundary would wait for ten minutes."""
+    """Cancel a boundary that would wait ten minutes, because no worker runs the job."""
     given = Settings(
         data_dir=tmp_path, redis_url=valkey.url, workers=0, wait=600, latency={"reflect": DUE}, morning=1439
     )

@@ -1,4 +1,4 @@
-"""A host that opens many runs in one process, as in a notebook, keeps none of their connections."""
+"""A host that opens many runs in one process, as in a notebook, closes all their connections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 
 @pytest.fixture
 def no_collections() -> Iterator[None]:
-    """Leave connections open that only a garbage collection would close."""
+    """Disable garbage collection, so that it cannot close a leaked connection."""
     gc.disable()
     yield
     gc.enable()

@@ -1,4 +1,4 @@
-"""The Grafana dashboard: each of its queries has data in a real Prometheus that scrapes a real run."""
+"""The Grafana dashboard: each of its queries finds data in a real Prometheus that scrapes a real run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.repository import ROOT
 GRAFANA = ROOT / "ops" / "grafana"
 DASHBOARD: dict[str, Any] = json.loads((GRAFANA / "dashboards" / "cogitate.json").read_text())
 PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
-#: What Grafana puts in their place; its interval follows from the scrapes', which are a second apart here.
+#: Grafana's macros and their values; the rate interval follows from the scrape interval, which is a second here.
 MACROS = {"$__rate_interval": "5s"}
 
 
 def variables() -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the series and the label of each variable that Prometheus fills."""
+    """Yield the name, the series and the label of each variable whose values come from Prometheus."""
     for variable in DASHBOARD["templating"]["list"]:
         if variable["type"] == "query":
             found = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"])
@@ -38,7 +38,7 @@ def variables() -> Iterator[tuple[str, str, str]]:
 
 
 def expressions() -> dict[str, str]:
-    """Return each query as its panel's title and letter, and what Prometheus is asked if all is chosen."""
+    """Return the queries by their panel and letter, with every variable set to "all"."""
     found = {
         f"{panel['id']} {panel['title']} {one['refId']}": one["expr"]
         for panel in PANELS

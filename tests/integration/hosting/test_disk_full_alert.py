@@ -1,4 +1,4 @@
-"""A server whose disk is full: `cogitate status` says so, a real Prometheus fires the alert, and the run goes on."""
+"""A server whose disk is full: `cogitate status` reports it, a real Prometheus fires the alert, and the run goes on."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def test_a_full_disk_fires_an_alert_and_the_run_continues(tmp_path: Path, eventu
         eventually(lambda: ask('cogitate_ledger_up{run="full"} == 1'), "Prometheus to know its host", 30.0)
         assert not ask(ALERT)
         assert server.pid is not None
-        client.config_set("appendfsync", "everysec")  # a server that must write at once ends instead
+        client.config_set("appendfsync", "everysec")  # with "always" the server would exit instead
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
         try:
             eventually(lambda: ask(ALERT), "the alert to fire", 90.0)
             shown = typed("status", "full", data_dir=data_dir)
             assert "Redis refuses writes: it cannot save to disk" in shown.stderr + shown.stdout
-            stood = tick()
+            last = tick()
         finally:
             resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        eventually(lambda: tick() > stood, "the run to go on", 60.0)
+        eventually(lambda: tick() > last, "the run to go on", 60.0)
         eventually(lambda: not ask(ALERT), "the alert to end", 60.0)
         assert host.poll() is None, (tmp_path / "run.log").read_text()

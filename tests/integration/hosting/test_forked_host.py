@@ -1,4 +1,4 @@
-"""A host that forks in the body of its loop: the child is told, ends at once, and stops nothing of its parent's."""
+"""A host that forks in the body of its loop: the child gets an error, exits, and stops no process of its parent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ print(json.dumps({"digest": loop.digest, "tick": loop.tick, "told": told, "ended
 
 
 def lived(folder: Path, way: str) -> dict[str, object]:
-    """The run of a host that forks so at its fifth tick, in a process of its own."""
+    """Run a host that forks at its fifth tick, in a separate process, and return what it prints."""
     script, data_dir = folder / "host.py", folder / "data"
     script.write_text(HOST)
     done = subprocess.run(
@@ -81,7 +81,7 @@ def lived(folder: Path, way: str) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """The same run of a host that never forks."""
+    """Return the result of the same run without a fork."""
     return lived(tmp_path_factory.mktemp("alone"), "never")
 
 

@@ -1,4 +1,4 @@
-"""What a host makes of a tick: of those who leave, of what was put off, and of what was not asked meanwhile."""
+"""A host's turns: owners that leave and join, deferred jobs, and requests that fall due during a drain."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_leaving_removes_the_jobs_and_deferrals_of_that_owner_only(client: Redis
 
 
 class Watch(Think):
-    """A kind by which one owner thinks about another, whenever it is asked."""
+    """A kind by which one owner always thinks about another."""
 
     def due(self, moment: Moment) -> Iterable[Request]:
         return [Request(kind=self.name, owner=OWNER, reads=(Reads(OTHER, 0),))] if moment.owner == OWNER else []
@@ -95,7 +95,7 @@ def test_only_agents_have_public_names_and_joins_change_the_facts(client: Redis)
 
 
 def test_requests_due_during_a_drain_are_made_once_afterwards(tmp_path: Path) -> None:
-    """Plans are due at six; draining is asked for before that and called off after it."""
+    """Drain the run before plans are due at six, and end the drain after that."""
     client = empty_redis()
     settings = Settings(data_dir=tmp_path, limits={}, guarantees={}, act_interval=0)
     with TickLoop(

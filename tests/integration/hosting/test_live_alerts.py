@@ -1,6 +1,6 @@
-"""Real incidents of one server, which a real Prometheus scrapes: each fires the alert that names it.
+"""Real incidents, observed by a real Prometheus: each fires its alert.
 
-`test_disk_full_alert` does the same with a full disk; `test_metrics` shows all rules by series.
+`test_disk_full_alert` does the same with a full disk; `test_alert_rules` tests every rule with series.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def alerts(ask: Ask, state: str = "firing") -> set[str]:
 
 @contextmanager
 def worker(data_dir: Path, log: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker that nobody starts again, for a block."""
+    """Run a worker without a supervisor for a block."""
     command = [
         sys.executable,
         "-m",
@@ -66,7 +66,7 @@ def worker(data_dir: Path, log: Path, environment: dict[str, str]) -> Iterator[s
 
 @dataclass(frozen=True)
 class Watched:
-    """Two runs of one server with a worker, and a Prometheus that sees all but the second run's host."""
+    """Two runs on one server with a worker, and a Prometheus that scrapes all but the second run's host."""
 
     folder: Path
     ask: Ask
@@ -84,7 +84,7 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path: Path, eventually: Callable[..., None]) -> Iterator[Watched]:
-    """Runs in which all is well."""
+    """Yield two healthy runs."""
     data_dir, ports = tmp_path / "data", free_ports(3)
     paced = ("run", "--town", 3, "--days", 90, "--tick-rate", 4, "--workers", 0, "--llm", "openai", "--limit-usd", 1)
     with EmbeddedServer(data_dir) as server, FakeEndpoint(latency=0.02) as endpoint:
@@ -126,7 +126,7 @@ def test_a_limited_model_and_a_spent_budget_fire_their_alerts(
     watched: Watched, eventually: Callable[..., None]
 ) -> None:
     ask = watched.ask
-    watched.endpoint.change(faults={"429:3": 1.0})  # asks for a pause of three seconds, over and over
+    watched.endpoint.change(faults={"429:3": 1.0})  # each call is answered by a request to pause for three seconds
     watched.budget(100)
     seen: set[str] = set()
 
@@ -134,7 +134,7 @@ def test_a_limited_model_and_a_spent_budget_fire_their_alerts(
         seen.update(alerts(ask))
         return {"EndpointHeld", "BudgetNearlySpent"} <= seen or watched.host.poll() is not None
 
-    eventually(both_fired, "a limited model and a budget that is gone to fire their alerts")
+    eventually(both_fired, "the alerts of a limited model and a spent budget")
     watched.budget(1_000_000)
     eventually(lambda: "BudgetNearlySpent" not in alerts(ask), "that alert to end")
 

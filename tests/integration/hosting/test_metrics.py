@@ -1,4 +1,4 @@
-"""A real Prometheus scrapes a live run, host and worker, and its figures are the run's."""
+"""Metrics of hosts and workers: their values equal the run's, also in a real Prometheus."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_prometheus_scrapes_a_live_run(tmp_path: Path, eventually: Eventually) -
         assert total(ask("cogitate_ledger_up")) == 1
 
 
-def test_the_memory_of_redis_and_its_limit_are_told(valkey: EmbeddedServer) -> None:
+def test_the_memory_of_redis_and_its_limit_are_exported(valkey: EmbeddedServer) -> None:
     def told() -> dict[str, float]:
         found = {metric.name: metric.samples for metric in _Ledger(client, "r", lambda tick: 0.0).collect()}
         return {name: found[name][0].value for name in found if name.startswith("cogitate_redis_memory")}
@@ -118,7 +118,7 @@ def test_the_memory_of_redis_and_its_limit_are_told(valkey: EmbeddedServer) -> N
 
 
 def scraped(port: int) -> dict[str, float]:
-    """What stands at a metrics port."""
+    """Return the samples that a metrics port serves, by name and labels."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=LONGEST) as answer:
         lines = answer.read().decode().splitlines()
     found = (line.rpartition(" ") for line in lines if not line.startswith("#"))
@@ -126,7 +126,7 @@ def scraped(port: int) -> dict[str, float]:
 
 
 def test_metrics_export_what_the_alerts_read(tmp_path: Path, client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(InlinePublisher, "publish", lambda publisher, jobs: len(jobs))  # nobody takes them
+    monkeypatch.setattr(InlinePublisher, "publish", lambda publisher, jobs: len(jobs))  # no worker takes the jobs
     owners = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
     settings = Settings.tuned(
         data_dir=tmp_path,
@@ -163,7 +163,7 @@ def test_metrics_export_what_the_alerts_read(tmp_path: Path, client: Redis, monk
     assert found[2]['cogitate_requests_total{decision="heuristic",kind="plan",reason="denied",run="town"}'] == 1
     assert found[2]['cogitate_requests_total{decision="admitted",kind="plan",reason="none",run="town"}'] == 1
     waited = [found[tick]['cogitate_queue_age_seconds{kind="plan",run="town"}'] for tick in (2, 3)]
-    assert 0 < waited[0] < waited[1], "nobody takes it"
+    assert 0 < waited[0] < waited[1], "no worker takes the job"
     assert (at(2, "budget_limit"), at(2, "budget_for_retries")) == (6_000, 1_200)
     assert [at(18, f"budget_{name}") for name in ("reserved", "spent", "held")] == [reserved, 0, 0], "late, in flight"
     assert [at(19, f"budget_{name}") for name in ("reserved", "spent", "held")] == [0, 500, reserved - 500]
@@ -179,17 +179,17 @@ def test_the_presence_of_hosts_is_exported(client: Redis) -> None:
         return [one.value for one in gauge.samples]
 
     here = this_process()
-    gone = msgspec.structs.replace(here, began="before")  # its process id is another's by now
+    gone = msgspec.structs.replace(here, began="before")  # another process has its process id by now
     client.hset(store.key("state"), "status", "running")
-    assert told() == [0], "none has ever said so"
+    assert told() == [0], "no host has registered"
     for host, expected in ((here, 1), (gone, 0)):
         client.set(store.key("host"), msgspec.json.encode(host))
         assert told() == [expected]
     client.hset(store.key("state"), "status", "stopped")
-    assert told() == [], "it was left"
+    assert told() == [], "the run was left"
 
 
-def test_a_damaged_run_hides_no_other(client: Redis) -> None:
+def test_a_damaged_run_hides_no_other_run(client: Redis) -> None:
     good, bad = (HostLedger.create(client, run, state={}).store for run in ("good", "bad"))
     for store in (good, bad):
         client.hset(store.key("state"), "status", "running")

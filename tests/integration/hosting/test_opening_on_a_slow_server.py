@@ -1,4 +1,4 @@
-"""A host opens its run on a server that stalls for longer than a call's timeout."""
+"""A host that opens its run on a server which stalls for longer than a call's timeout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def settings(valkey: EmbeddedServer) -> Settings:
 
 @pytest.fixture
 def stalls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let the server stall once it was found to answer and to keep runs; how often it did."""
+    """Stall the server right after each check that it keeps runs, and return the list of these stalls."""
     stalled: list[int] = []
 
     def then_stall(client: Redis, where: str) -> None:
@@ -38,13 +38,13 @@ def stalls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return stalled
 
 
-def test_a_run_begins_where_the_server_stalls_meanwhile(settings: Settings, stalls: list[int]) -> None:
+def test_a_run_opens_on_a_server_that_stalls(settings: Settings, stalls: list[int]) -> None:
     with TickLoop(run="town", owners=OWNERS, settings=settings, ticks=2) as loop:
         assert [tick.number for tick in loop] == [1, 2]
     assert stalls
 
 
-def test_a_fork_begins_there_too(settings: Settings, stalls: list[int], tmp_path: Path) -> None:
+def test_a_fork_opens_on_a_server_that_stalls(settings: Settings, stalls: list[int], tmp_path: Path) -> None:
     with TickLoop(run="town", owners=OWNERS, settings=settings, ticks=3) as loop:
         list(loop)
     digest = loop.digest

@@ -1,4 +1,4 @@
-"""A host of one's own, in a process of its own: what it leaves behind when it is interrupted."""
+"""A user's own host in a separate process, and what it leaves behind when it is interrupted."""
 
 from __future__ import annotations
 

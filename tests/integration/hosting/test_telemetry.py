@@ -1,4 +1,4 @@
-"""OpenTelemetry for real: a host and its workers export to a receiver over HTTP, and a job has one trace."""
+"""OpenTelemetry end to end: a host and its workers export to a receiver over HTTP, and a job has one trace."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 class Asked:
-    """The prompts of all calls.
+    """A rule of the fake endpoint that records the prompts of all calls.
 
     Args:
-        refuses: whether each call is answered with an error that no further attempt helps.
+        refuses: whether it answers each call with an error that is not retried.
     """
 
     def __init__(self, *, refuses: bool = False) -> None:
@@ -53,18 +53,18 @@ class Asked:
 
     @property
     def calls(self) -> int:
-        """The number of calls, each of which has a system's and a user's message."""
+        """Return the number of calls, each of which has a system and a user message."""
         return len(self.texts) // 2
 
     @property
     def lines(self) -> set[str]:
-        """The lines of all prompts that are long enough to be nobody else's."""
+        """Return the prompts' lines that are long enough to be recognised in exported data."""
         return {line for text in self.texts for line in text.splitlines() if len(line) > 25}
 
 
 @contextmanager
 def exporting_to(url: str, monkeypatch: pytest.MonkeyPatch, **more: str) -> Iterator[None]:
-    """A block in which this process and the workers that it starts export to a receiver."""
+    """Make this process and the workers that it starts export to a receiver, for a block."""
     with monkeypatch.context() as environment:
         environment.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
         environment.setenv("OTEL_BSP_SCHEDULE_DELAY", "200")
@@ -75,7 +75,7 @@ def exporting_to(url: str, monkeypatch: pytest.MonkeyPatch, **more: str) -> Iter
 
 
 class Lived(NamedTuple):
-    """What a run came to."""
+    """The result of a run."""
 
     digest: str
     incarnation: str
@@ -83,7 +83,7 @@ class Lived(NamedTuple):
 
 
 def lived(folder: Path, *, ticks: int = 440, refuses: bool = False, **more: Any) -> Lived:
-    """Return what a town's morning with a model came to."""
+    """Run a town through a morning with a model, and return the result."""
     world, asked = WorldChoice(agents=4).open(), Asked(refuses=refuses)
     with FakeEndpoint(rule=asked) as endpoint:
         settings = Settings(
@@ -111,7 +111,7 @@ def lived(folder: Path, *, ticks: int = 440, refuses: bool = False, **more: Any)
 
 
 def traces(receiver: OtlpReceiver) -> dict[str, list[ReceivedSpan]]:
-    """The spans of each trace."""
+    """Return the spans of each trace."""
     found = defaultdict(list)
     for span in receiver.spans:
         found[span.trace].append(span)
@@ -220,7 +220,7 @@ def test_a_failed_call_is_marked_and_log_lines_name_its_trace(
         assert (line["trace_id"], line["job"]) == (attempt.trace, attempt.attributes["cogitate.job.id"])
 
 
-def test_prompts_and_answers_are_exported_if_their_variable_asks_for_it(
+def test_prompts_and_answers_are_exported_only_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
     more = {CONTENT: "SPAN_ONLY", "OTEL_METRICS_EXPORTER": "none"}
@@ -243,15 +243,15 @@ def test_workers_record_the_traces_that_their_host_records(tmp_path: Path, monke
     sampler = {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.5"}
     with OtlpReceiver() as receiver, exporting_to(receiver.url, monkeypatch, **sampler):
         assert exporting.start("cogitate-host") is not None
-        monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "1.0")  # what workers would record by themselves
+        monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "1.0")  # workers alone would record every trace
         run = lived(tmp_path, ticks=800)
     recorded = receiver.named("chat ")
-    assert 0 < len(recorded) < run.asked.calls, "of 16 calls all or none: one run in 32,768"
+    assert 0 < len(recorded) < run.asked.calls, "by chance all or none of 16 calls are sampled in one run of 32,768"
     roots = {span.trace for span in receiver.named("request ")}
     assert {span.trace for span in receiver.spans} == roots
 
 
-def test_a_receiver_that_never_answers_stops_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_finishes_though_its_receiver_never_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without = lived(tmp_path / "off")
     with OtlpReceiver(mute=True) as receiver, exporting_to(receiver.url, monkeypatch):
         run = lived(tmp_path / "on")
@@ -269,7 +269,7 @@ ASKING = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}
 
 
 def run_alone(script: str, folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run a script in a process without other variables."""
+    """Run a script in a process with only these environment variables."""
     environment = {"PATH": "", "HOME": str(folder), **variables}
     return subprocess.run(
         [sys.executable, "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=True
@@ -277,7 +277,7 @@ def run_alone(script: str, folder: Path, variables: dict[str, str]) -> subproces
 
 
 @pytest.mark.parametrize("variables", [{}, ASKING | {"OTEL_SDK_DISABLED": "true"}])
-def test_no_exporter_is_imported_unless_it_is_asked_for(tmp_path: Path, variables: dict[str, str]) -> None:
+def test_no_exporter_is_imported_unless_configured(tmp_path: Path, variables: dict[str, str]) -> None:
     look = "print([name for name in sys.modules if 'opentelemetry.exporter' in name or 'telemetry.spans' in name])"
     done = run_alone(RUN + look, tmp_path, variables)
     assert done.stdout.strip() == "[]", done.stderr
@@ -291,9 +291,9 @@ def test_a_run_without_the_extra_says_what_to_install(tmp_path: Path) -> None:
     assert run_alone(without + RUN, tmp_path, {}).stderr == ""
 
 
-def test_a_variable_that_opentelemetry_does_not_accept_stops_no_run(tmp_path: Path) -> None:
+def test_an_invalid_opentelemetry_variable_stops_no_run(tmp_path: Path) -> None:
     done = run_alone(RUN, tmp_path, ASKING | {"OTEL_BSP_MAX_QUEUE_SIZE": "100"})
-    assert "telemetry.not_started" in done.stderr, "less than a batch"
+    assert "telemetry.not_started" in done.stderr, "the queue is smaller than a batch"
     assert "OTEL_*" in done.stderr
 
 
@@ -301,7 +301,7 @@ def test_a_resumed_run_continues_the_traces_of_its_jobs(monkeypatch: pytest.Monk
     owners = {"agent:ada": Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
 
     def host(exist: Exist, until: Callable[[TickLoop], bool]) -> None:
-        """Host the run until a condition holds after a tick, as a process of its own would."""
+        """Host the run until a condition holds after a tick, as a separate process would."""
         with TickLoop(
             run="a", owners=owners, settings=Settings(), ticks=1_000, exist=exist, inline=True, client=client
         ) as loop:

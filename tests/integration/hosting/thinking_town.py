@@ -1,4 +1,4 @@
-"""The environment of a town that thinks often, with a stand-in for a model."""
+"""The environment of a town that often calls a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cogitate.ops.fake_llm.server import MODEL
 
 
 def thinking(url: str) -> dict[str, str]:
-    """Return the variables of a town whose agents plan, act and reflect within seconds, at an endpoint."""
+    """Return the variables of a town whose agents plan, act and reflect within seconds, by the endpoint at `url`."""
     return {
         "COGITATE_BASE_URL": url,
         "COGITATE_API_KEY": "any",

@@ -21,7 +21,7 @@ from tests.integration.command import summary, typed
 RUN = ("run", "--town", 3, "--ticks", 380, "--run", "watched", "--workers", 1)
 
 
-def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Path) -> None:
+def test_a_sound_run_has_no_findings_and_an_altered_account_is_reported(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     with EmbeddedServer(data_dir) as server, server.client() as client:
         summary(*RUN, "--audit", data_dir=data_dir, COGITATE_LIMITS='{"day.run.calls": 600}')
@@ -37,7 +37,7 @@ def test_a_sound_run_has_no_findings_and_a_changed_account_is_found(tmp_path: Pa
     assert "Traceback" not in resumed.stderr
 
 
-def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_auditing_an_unknown_run_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     done = typed("audit", "nobody", data_dir=tmp_path / "data")
     assert done.returncode == 2
@@ -45,7 +45,7 @@ def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("policy", ["pause", "carry_on"])
-def test_an_audited_run_outlasts_an_outage_as_any_other(tmp_path: Path, policy: Literal["pause", "carry_on"]) -> None:
+def test_a_run_audited_at_each_tick_survives_an_outage(tmp_path: Path, policy: Literal["pause", "carry_on"]) -> None:
     settings = Settings(data_dir=tmp_path, on_outage=policy)
 
     def kill(server: EmbeddedServer) -> None:

@@ -1,4 +1,4 @@
-"""What reads a run reads its capsule: without a server, and with the same result."""
+"""Commands that read a run read its capsule too: without a server, and with the same result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.live_redis import empty_redis
 from tests.unit.ops.test_capsules import content_of, rewritten
 
 TICKS = 500
-OF_HOST = {"run", "status", "host"}  # of a summary: a capsule has no host
+OF_HOST = {"run", "status", "host"}  # the fields of a summary that differ, since a capsule has no host
 
 
 class Lived(NamedTuple):
@@ -53,12 +53,12 @@ class Lived(NamedTuple):
 
     @property
     def settings(self) -> Settings:
-        """Those of a machine that has neither the run nor a server."""
+        """Return settings of a machine that has neither the run nor a server."""
         return Settings(data_dir=self.file.parent / "missing")
 
 
 def lived(folder: Path, run: str, visit: int = 0) -> Lived:
-    """Host a town in which an operator changes a limit and a cadence, and one agent leaves."""
+    """Host a town in which an operator changes a limit and a cadence and one agent leaves, and write its capsule."""
     with FakeEndpoint(faults={"429": 0.1, "broken_json": 0.1}) as endpoint:
         return _lived(folder, endpoint, run, visit)
 
@@ -88,7 +88,7 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Lived:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Lived:
-    """The same town, to which a stranger comes."""
+    """Return the same town with a stranger who visits it."""
     return lived(tmp_path_factory.mktemp("other"), "other", visit=300)
 
 
@@ -108,7 +108,7 @@ def test_a_capsule_is_read_without_a_server_or_a_data_folder(town: Lived) -> Non
     assert not town.settings.data_dir.exists()
 
 
-def test_a_capsule_has_the_figures_of_its_run(town: Lived) -> None:
+def test_the_summary_of_a_capsule_equals_that_of_its_run(town: Lived) -> None:
     of_run = msgspec.to_builtins(summarise_run(town.client, town.run))
     with open_run(town.settings, str(town.file)) as (client, run):
         of_file = msgspec.to_builtins(summarise_run(client, run))
@@ -147,7 +147,7 @@ def test_a_capsule_has_every_memory_job_and_recorded_prompt(town: Lived, tmp_pat
 
 
 def minds_of(reading: MindsReading, run: str) -> list[Any]:
-    """What the served page shows of a run."""
+    """Return the data that the served page of minds shows of a run."""
     owner = "agent:amara-okafor"
     mind = reading.answer("owner", run, {"owner": owner})
     thought = next(one for one in mind["entries"] if one["lane"] == 3)
@@ -158,16 +158,16 @@ def minds_of(reading: MindsReading, run: str) -> list[Any]:
     return [mind, *parts, past]
 
 
-def test_the_served_minds_of_a_capsule_are_those_of_its_run(town: Lived, other: Lived) -> None:
+def test_the_served_minds_of_a_capsule_equal_those_of_its_run(town: Lived, other: Lived) -> None:
     with open_runs(town.settings, str(town.file), str(other.file)) as (one, second):
         reading = MindsReading(one.client, town.settings, {one.run: one.client, second.run: second.client})
         for lived_run, run in ((town, one.run), (other, second.run)):
             told = json.dumps(minds_of(reading, run)).replace(run, lived_run.run)
             assert told == json.dumps(minds_of(MindsReading(lived_run.client, lived_run.settings), lived_run.run))
-        assert json.loads(told)[1]["texts"], "the prompts that it recorded"
+        assert json.loads(told)[1]["texts"], "recorded prompts are included"
 
 
-def test_a_stranger_reads_the_page_of_minds(town: Lived, tmp_path: Path) -> None:
+def test_the_page_of_minds_is_made_from_a_capsule_without_a_data_folder(town: Lived, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     told = summary("minds", town.file, "--at", "400", "--out", tmp_path / "minds.html", data_dir=folder)
     assert (told["run"], told["tick"]) == ("town.capsule", 400)
@@ -203,7 +203,7 @@ def test_the_capsule_of_a_fork_names_its_source(tmp_path: Path) -> None:
     assert [found["difference"][name] for name in ("tick", "cause")] == [8, "observation"]
 
 
-def test_two_files_of_one_name_are_told_apart(town: Lived, other: Lived, tmp_path: Path) -> None:
+def test_two_capsules_with_one_name_are_distinguished(town: Lived, other: Lived, tmp_path: Path) -> None:
     same = tmp_path / "town.capsule"
     same.write_bytes(other.file.read_bytes())
     found = summary("compare", town.file, same, data_dir=tmp_path / "missing")
@@ -224,14 +224,14 @@ def test_two_files_of_one_name_are_told_apart(town: Lived, other: Lived, tmp_pat
     ],
     ids=" ".join,
 )
-def test_each_reading_of_a_run_reads_a_file(town: Lived, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_each_reading_command_reads_a_capsule(town: Lived, tmp_path: Path, command: tuple[str, ...]) -> None:
     found = typed(command[0], town.file, *command[1:], data_dir=tmp_path / "missing", cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     if command[-2:] == ("--what", "memories"):
         assert found.stdout.encode() == content_of(town.file)["memories.jsonl"]
 
 
-def test_a_job_of_a_capsule_is_found_by_the_id_that_is_listed(town: Lived, tmp_path: Path) -> None:
+def test_a_job_of_a_capsule_is_found_by_its_listed_id(town: Lived, tmp_path: Path) -> None:
     listed = summary("jobs", town.file, "--kind", "reflect", "--last", "1", data_dir=tmp_path / "missing")["jobs"]
     job = summary("job", f"{town.file.parent}/{listed[0]['id']}", "--prompt", data_dir=tmp_path / "missing")
     assert (job["id"], job["kind"]) == (listed[0]["id"], "reflect")
@@ -242,7 +242,9 @@ def test_a_job_of_a_capsule_is_found_by_the_id_that_is_listed(town: Lived, tmp_p
     [("audit",), ("replay",), ("pause",), ("drain",), ("budget",), ("throttle", "reflect", "0.5"), ("delete", "--yes")],
     ids=" ".join,
 )
-def test_what_needs_a_server_names_what_reads_files(town: Lived, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_commands_that_need_a_server_name_those_that_read_files(
+    town: Lived, tmp_path: Path, command: tuple[str, ...]
+) -> None:
     found = typed(command[0], town.file, *command[1:], data_dir=tmp_path / "missing")
     assert (found.returncode, found.stderr.count("\n")) == (2, 1), found.stderr
     assert "status, report, minds, compare, memory, plan, jobs, job, export and verify read files" in found.stderr

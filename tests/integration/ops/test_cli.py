@@ -1,4 +1,4 @@
-"""The command line as a user meets it: what it prints, how it ends, what it leaves behind."""
+"""The command line as a user sees it: its output, its exit codes, and the files and processes it leaves."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ SMALL = Path(next(iter(recordings.__path__))) / "small"
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], str]:
-    """A data folder with one finished run, its JSON object, and what was said on stderr."""
+    """Return a data folder with one finished run, the run's JSON object, and its standard error."""
     data_dir = tmp_path_factory.mktemp("finished") / "data"
     done = cogitate("run", "--town", 3, "--ticks", 480, "--workers", 1, "--json", data_dir=data_dir)
     assert done.returncode == 0, done.stderr
     return data_dir, json.loads(done.stdout), done.stderr
 
 
-def test_a_run_ends_with_one_json_object_of_stable_names(finished: tuple[Path, dict[str, Any], str]) -> None:
+def test_a_run_prints_one_json_object_with_stable_names(finished: tuple[Path, dict[str, Any], str]) -> None:
     _, report, _ = finished
     assert list(report) == NAMES
     assert (report["run"], report["days"], report["ticks"], report["agents"]) == ("town-1", 0.3333, 480, 3)
@@ -87,7 +87,7 @@ def test_a_finished_run_leaves_no_server_file_and_no_process(
     finished: tuple[Path, dict[str, Any], str], eventually: Eventually
 ) -> None:
     assert not (finished[0] / "server.json").exists()
-    eventually(lambda: not left_behind(finished[0]), "its processes to be gone")
+    eventually(lambda: not left_behind(finished[0]), "its processes to exit")
 
 
 def test_status_and_replay_agree_with_the_run(finished: tuple[Path, dict[str, Any], str]) -> None:
@@ -107,7 +107,7 @@ def test_the_summary_goes_to_stdout_without_json(finished: tuple[Path, dict[str,
     assert done.stderr == ""
 
 
-def test_a_recording_is_played_and_named(tmp_path: Path) -> None:
+def test_a_recorded_run_is_played(tmp_path: Path) -> None:
     report = summary("run", "--recorded", SMALL, "--ticks", 480, "--workers", 1, data_dir=tmp_path / "data")
     assert report["run"] == "recorded-1"
     assert report["jobs"]["plan"]["end"] == {"applied": report["agents"]}
@@ -139,7 +139,7 @@ def test_a_run_resumed_after_ctrl_c_reaches_the_same_digest(
     assert longer["ticks"] == 500
 
 
-def test_a_second_signal_ends_it_at_once(tmp_path: Path, eventually: Eventually) -> None:
+def test_a_second_signal_ends_a_run_at_once(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
     host = _start("run", "--town", 3, "--tick-rate", 0.5, "--wait", 60, "--run", "mine", data_dir=data_dir)
     try:
@@ -159,7 +159,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, eventually: Eventually)
     eventually(lambda: not left_behind(data_dir), "its processes to be gone")
 
 
-def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, eventually: Eventually) -> None:
+def test_the_loss_of_the_server_ends_the_run_with_one_line(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
     with EmbeddedServer(tmp_path / "server") as server:
         away = {"COGITATE_REDIS_URL": server.url, "COGITATE_OUTAGE_WAIT": "0.1"}
@@ -193,7 +193,9 @@ def test_a_server_that_goes_away_ends_the_run_with_one_line(tmp_path: Path, even
     eventually(lambda: not left_behind(data_dir), "its processes to be gone")
 
 
-def test_the_command_for_a_users_model_is_complete(finished: tuple[Path, dict[str, Any], str], tmp_path: Path) -> None:
+def test_the_suggested_command_for_a_users_model_is_complete(
+    finished: tuple[Path, dict[str, Any], str], tmp_path: Path
+) -> None:
     shown = re.search(r"or one of your own +(.*) \S+ -m cogitate.ops run (.*)", finished[2])
     assert shown is not None
     model = dict(pair.split("=") for pair in shown[1].split()) | {"COGITATE_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -204,7 +206,7 @@ def test_the_command_for_a_users_model_is_complete(finished: tuple[Path, dict[st
     assert (without.returncode, without.stderr.count("model.unused")) == (0, 1), without.stderr
 
 
-def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> None:
+def test_the_demo_shows_degradation_and_the_limit_that_caused_it(tmp_path: Path) -> None:
     (demo,) = re.findall(
         r"COGITATE_LIMITS='(.*)' \$\(BIN\)/cogitate run --town 25 --days 1\n", Path("Makefile").read_text()
     )
@@ -216,7 +218,7 @@ def test_the_demo_shows_degradation_and_which_limit_it_was(tmp_path: Path) -> No
     assert re.search(r"\d+ denied: refused by a limit of the budget \(.*tick\.run\.jobs = \d+, \d+×", done.stdout)
 
 
-def test_a_run_cannot_be_made_twice(finished: tuple[Path, dict[str, Any], str]) -> None:
+def test_an_existing_run_cannot_be_created_again(finished: tuple[Path, dict[str, Any], str]) -> None:
     done = typed("run", "--run", "town-1", data_dir=finished[0])
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "'town-1'" in done.stderr
@@ -230,7 +232,7 @@ def test_a_key_in_the_environment_is_used_only_on_request(tmp_path: Path) -> Non
 
 
 def _start(*arguments: object, data_dir: Path, **environment: str) -> subprocess.Popen[str]:
-    """The command while it runs; its standard output is buffered as in a pipe."""
+    """Start a command whose output goes to pipes."""
     return subprocess.Popen(
         command(*arguments, data_dir=data_dir),
         cwd=data_dir.parent,

@@ -1,4 +1,4 @@
-"""The command line where nothing is run: help, settings, and mistakes, each said in one line."""
+"""The command line without a run: help, settings, and mistakes, each reported in one line."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_config_shows_effective_settings_without_secrets(tmp_path: Path) -> None
     assert "secret" not in done.stdout + done.stderr
 
 
-def test_config_shows_the_price_of_each_model_that_is_asked_and_its_date(tmp_path: Path) -> None:
+def test_config_shows_the_price_of_each_model_in_use_and_its_date(tmp_path: Path) -> None:
     asked = {
         "COGITATE_LLM": "openai",
         "COGITATE_MODEL": "gpt-4o",
@@ -76,7 +76,7 @@ def test_config_shows_the_price_of_each_model_that_is_asked_and_its_date(tmp_pat
     assert "Price of" not in typed("config", data_dir=tmp_path / "data").stdout
 
 
-def test_an_error_in_a_subprocess_is_one_line_too(tmp_path: Path) -> None:
+def test_an_error_of_the_installed_command_is_one_line(tmp_path: Path) -> None:
     done = cogitate("run", "--town", 0, data_dir=tmp_path / "data")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
 
@@ -152,7 +152,7 @@ def test_unusable_arguments_are_reported_in_one_line(
         (b'model = "caf\xe9"\n', "cogitate.toml is not UTF-8"),
     ],
 )
-def test_a_configuration_file_that_cannot_be_used_is_named(toml: bytes, says: str, tmp_path: Path) -> None:
+def test_an_unusable_configuration_file_is_reported(toml: bytes, says: str, tmp_path: Path) -> None:
     (tmp_path / "cogitate.toml").write_bytes(toml)
     done = typed("run", data_dir=tmp_path / "data")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

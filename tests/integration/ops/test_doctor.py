@@ -1,4 +1,4 @@
-"""`cogitate doctor` says what is wrong and what to do, of a setup that is broken in one way after the other."""
+"""`cogitate doctor` reports the fault of a setup and its remedy, for setups that are broken in different ways."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = [kind.name for kind in kinds()]
 
 
 def findings(data_dir: Path, **environment: str) -> tuple[int, dict[str, dict[str, Any]]]:
-    """The exit code, and what was found by what was looked at."""
+    """Run the doctor, and return its exit code and its findings by the thing examined."""
     done = typed("doctor", "--json", data_dir=data_dir, **environment)
     assert done.stdout, done.stderr
     return done.returncode, {finding["what"]: finding for finding in json.loads(done.stdout.splitlines()[-1])}
@@ -32,11 +32,11 @@ def findings(data_dir: Path, **environment: str) -> tuple[int, dict[str, dict[st
 
 @pytest.fixture
 def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is none, an answer need not be waited for."""
+    """Shorten the wait for workers' answers where no worker runs."""
     monkeypatch.setattr("cogitate.ops.doctor.command.ANSWER_WITHIN", 0.1)
 
 
-def test_a_new_folder_is_fit(tmp_path: Path) -> None:
+def test_a_new_data_folder_passes(tmp_path: Path) -> None:
     code, found = findings(tmp_path / "data")
     assert code == 0
     assert {finding["grade"] for finding in found.values()} == {"ok"}
@@ -46,7 +46,7 @@ def test_a_new_folder_is_fit(tmp_path: Path) -> None:
     assert (table.returncode, "noeviction" in table.stdout) == (0, True)
 
 
-def test_a_server_that_is_away_or_a_setting_that_cannot_be_used(tmp_path: Path) -> None:
+def test_an_unreachable_server_and_an_invalid_setting_fail(tmp_path: Path) -> None:
     code, found = findings(
         tmp_path / "data", COGITATE_REDIS_URL="redis://127.0.0.1:1/0", COGITATE_LIMITS='{"day.kind:dream.calls": 1}'
     )
@@ -56,7 +56,7 @@ def test_a_server_that_is_away_or_a_setting_that_cannot_be_used(tmp_path: Path) 
     assert (found["configuration"]["grade"], "'dream'" in found["configuration"]["found"]) == ("failed", True)
 
 
-def test_a_variable_that_is_nearly_a_setting(tmp_path: Path) -> None:
+def test_a_misspelt_variable_is_a_warning_with_a_suggestion(tmp_path: Path) -> None:
     code, found = findings(tmp_path / "data", COGITATE_WORKRS="3", COGITATE_RECORDINGS="/somewhere")
     assert code == 0
     assert found["COGITATE_WORKRS"]["grade"] == "warning"
@@ -64,7 +64,7 @@ def test_a_variable_that_is_nearly_a_setting(tmp_path: Path) -> None:
     assert "COGITATE_RECORDINGS" not in found
 
 
-def test_a_server_that_forgets(valkey: EmbeddedServer) -> None:
+def test_a_server_that_may_lose_data_is_reported(valkey: EmbeddedServer) -> None:
     with valkey.client() as client:
         client.config_set("maxmemory-policy", "allkeys-lru")
         client.config_set("maxmemory", client.info()["used_memory"])
@@ -79,7 +79,7 @@ def test_a_server_that_forgets(valkey: EmbeddedServer) -> None:
     assert (found["state persistence"].grade, "appendfsync" in found["state persistence"].advice) == ("warning", True)
 
 
-def test_a_clock_that_differs(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_difference_is_a_warning(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     there = time.time
     monkeypatch.setattr("cogitate.ops.doctor.redis.time.time", lambda: there() - 100)
     with valkey.client() as client:
@@ -88,7 +88,9 @@ def test_a_clock_that_differs(valkey: EmbeddedServer, monkeypatch: pytest.Monkey
     assert "+100" in found["clock"].found
 
 
-def test_workers_say_their_version_and_queues(worker_settings: Settings, worker_log: Callable[[], str]) -> None:
+def test_queues_and_kinds_that_workers_lack_are_reported(
+    worker_settings: Settings, worker_log: Callable[[], str]
+) -> None:
     assert worker_log()
     with make_app(worker_settings.messages_url()) as app:
         found = {finding.what: finding for finding in examine_workers(app, KINDS, expected=True)}
@@ -107,7 +109,7 @@ def test_missing_workers_are_reported_only_if_a_run_waits(valkey: EmbeddedServer
 
 
 @pytest.mark.usefixtures("no_worker_is_awaited")
-def test_endpoints_and_their_models(tmp_path: Path) -> None:
+def test_endpoints_and_models_are_examined(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path / "data") as redis:
         with FakeEndpoint() as endpoint:
             asked = {"COGITATE_LLM": "openai", "COGITATE_LIMIT_TOKENS": "1000", "COGITATE_BASE_URL": endpoint.url}

@@ -1,4 +1,4 @@
-"""A command works in the environments that people have, or says in one line what is wrong with one."""
+"""Commands work in users' unusual environments, or report the fault of the environment in one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLAIN_C = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a line of the shell, in which $C is the command."""
+    """Run a line of shell in which $C is the command."""
     return subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
@@ -53,7 +53,7 @@ def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedPr
         ("set -o pipefail; $C --version | cat", {}),
     ],
 )
-def test_a_command_works(script: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_command_works_in_an_unusual_environment(script: str, environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "cogitate.toml").write_text('[model]\nmodel = "modèle"\n[workers]\nworkers = 1\n', encoding="utf-8")
     done = run(script, tmp_path, **environment)
     assert (done.returncode, done.stderr) == (0, "")
@@ -93,7 +93,7 @@ def test_a_file_of_settings_may_begin_with_a_byte_order_mark(tmp_path: Path, mon
     assert Settings().workers == 3
 
 
-def test_a_socket_has_a_short_path_wherever_the_folders_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_socket_has_a_short_path_under_long_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = tmp_path / ("d" * 90) / ("t" * 90)
     long.mkdir(parents=True)
     monkeypatch.setenv("TMPDIR", str(long))
@@ -103,8 +103,8 @@ def test_a_socket_has_a_short_path_wherever_the_folders_lie(tmp_path: Path, monk
     assert server.socket == EmbeddedServer(long / "data").socket, "a later host finds it"
 
 
-def test_no_text_is_read_or_written_in_the_encoding_of_a_console() -> None:
-    """Files are in UTF-8, whatever the locale of the machine is."""
+def test_no_file_is_read_or_written_in_the_encoding_of_the_locale() -> None:
+    """Check that every call names its encoding, so that files are UTF-8 under any locale."""
     unnamed = []
     for file in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
         for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

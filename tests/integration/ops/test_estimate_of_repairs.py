@@ -1,4 +1,4 @@
-"""An estimate after a run whose answers needed repairs is what such a run takes, all attempts included."""
+"""An estimate made after a run whose answers needed repairs includes all attempts."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def test_the_next_estimate_includes_repairs_and_retries(tmp_path: Path) -> None:
         served = endpoint.stats()
     found = estimate(settings, kinds(), demand_of(client, settings), agents=AGENTS, days=1)
     calls, tokens = found.total("calls").likely, found.total("tokens").likely
-    assert served.requests > 1.2 * found.total("jobs").likely, "many were repaired"
+    assert served.requests > 1.2 * found.total("jobs").likely, "many answers needed a repair"
     assert calls == pytest.approx(served.requests, rel=0.15)
     assert tokens == pytest.approx(served.prompt_tokens + served.completion_tokens, rel=0.15)

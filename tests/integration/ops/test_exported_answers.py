@@ -1,4 +1,4 @@
-"""The recorded answers of a run are exported with what became of each job."""
+"""The export of a run's recorded answers, each with the end of its job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cogitate.ops.fake_llm.server import FakeEndpoint
 from tests.integration.command import summary, typed
 
 
-def test_answers_are_exported_with_what_became_of_their_jobs(tmp_path: Path) -> None:
+def test_answers_are_exported_with_the_ends_of_their_jobs(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         given = {
             "COGITATE_BASE_URL": endpoint.url,

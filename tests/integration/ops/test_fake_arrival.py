@@ -1,4 +1,4 @@
-"""A stand-in that is held up judges requests by when they came."""
+"""The fake endpoint judges requests by their arrival, even if it reads them late."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HEAD = f"POST /v1/chat/completions HTTP/1.1\r\nHost: here\r\nContent-Length: {le
 
 @pytest.fixture
 def pair() -> Iterator[tuple[socket.socket, StampedSocket]]:
-    """A connection that the kernel stamps: its client's end and the stamped one."""
+    """Yield both ends of a connection, the client's first; the kernel stamps what the other end receives."""
     with ExitStack() as stack:
         server = stack.enter_context(listening_socket("127.0.0.1", 0, 1))
         client = stack.enter_context(socket.create_connection(server.getsockname()))
         accepted = stack.enter_context(server.accept()[0])
         assert isinstance(accepted, StampedSocket)
-        while accepted.arrived is None:  # the kernel begins some milliseconds after the first socket asks for it
+        while accepted.arrived is None:  # the kernel starts stamping some milliseconds after the first request for it
             client.sendall(b"-")
             accepted.recv(1)
         yield client, accepted
@@ -57,7 +57,7 @@ def test_requests_are_judged_by_their_arrival() -> None:
         for client in clients:
             client.sendall(HEAD + BODY)
             sent = time.monotonic()
-            while time.monotonic() < sent + 2 * 60 / PER_MINUTE:  # well within the limit, stamped late or not
+            while time.monotonic() < sent + 2 * 60 / PER_MINUTE:  # half the allowed rate, even if stamped late
                 pass
         go_on.set()
         answers = [client.recv(100).split()[1] for client in clients]

@@ -1,4 +1,4 @@
-"""The stand-in endpoint: valid answers to every schema and kind, the same whatever the order, and honest counts."""
+"""The fake endpoint: valid answers to every schema and kind, independent of the order of requests, and exact counts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_schema_without_a_parameter_is_found_in_the_prompt() -> None:
 
 
 def outcomes(texts: list[str], seed: int = 0) -> dict[tuple[str, int], tuple[int, str]]:
-    """Return what each text's first and second try got, asked in the order given."""
+    """Ask about each text twice, in this order, and return status and answer of each try."""
     seen: dict[tuple[str, int], tuple[int, str]] = {}
     with FakeEndpoint(faults={"429": 0.3, "500": 0.2}, seed=seed) as endpoint:
         for text in texts * 2:
@@ -124,7 +124,7 @@ def test_usage_is_counted_from_answers_that_report_it() -> None:
     assert (served["prompt_tokens"], served["by_fault"]) == (stats.prompt_tokens, stats.by_fault)
 
 
-def test_the_cap_of_a_request_is_kept() -> None:
+def test_an_answer_respects_the_cap_of_its_request() -> None:
     with FakeEndpoint() as endpoint:
         _, body = post(endpoint, {**request_about("The harbour sleeps."), "max_tokens": 4})
     assert body["choices"][0]["finish_reason"] == "length"
@@ -208,7 +208,7 @@ def test_every_kind_can_use_its_answers(name: str, clock: str) -> None:
     ],
     ids=lambda memory: memory[:20],
 )
-def test_quotes_of_any_memory_are_valid_thoughts(memory: str) -> None:
+def test_thoughts_that_quote_any_memory_are_valid(memory: str) -> None:
     memories = [Entry(type="observation", text=memory, minute=1440 + n, number=n, importance=6) for n in (1, 2, 3)]
     case = replace(case_of("reflect", 1440 + 420), memories={"agent:isabella": memories})
     kind = kind_of("reflect")
@@ -221,7 +221,7 @@ def test_quotes_of_any_memory_are_valid_thoughts(memory: str) -> None:
         assert effects_of(kind, case, answer, prompt)
 
 
-def test_times_ascend_and_places_are_those_of_the_prompt() -> None:
+def test_times_ascend_and_places_come_from_the_prompt() -> None:
     prompt = kind_of("plan").prompt(case_of("plan", 1440 + 420))
     activity = {"time": {"type": "string"}, "location": {"type": "string"}}
     schema = {"type": "object", "properties": {"activities": {"type": "array", "items": {"properties": activity}}}}
@@ -253,7 +253,7 @@ def test_a_list_about_numbered_lines_has_one_item_for_each() -> None:
         (["299=0.1"], "'299' is not known"),
     ],
 )
-def test_an_unknown_fault_is_named(texts: list[str], message: str) -> None:
+def test_an_invalid_fault_is_reported(texts: list[str], message: str) -> None:
     with pytest.raises(FaultError, match=message):
         parse_faults(texts)
 
@@ -283,7 +283,7 @@ def test_serve_prints_its_address_and_stops_on_ctrl_c() -> None:
         assert process.wait(LONGEST) == 0
 
 
-def test_with_a_tail_some_answers_take_much_longer_and_the_same_ones_again() -> None:
+def test_a_tail_makes_the_same_few_answers_much_slower() -> None:
     bodies = [json.dumps(request_about(f"Thing number {n}.")).encode() for n in range(400)]
 
     def waits(tail: float) -> list[float]:
@@ -293,7 +293,7 @@ def test_with_a_tail_some_answers_take_much_longer_and_the_same_ones_again() -> 
     assert set(waits(0.0)) == {1.0}
     found = sorted(waits(0.5))
     assert found == sorted(waits(0.5))
-    assert 0.85 < found[200] < 1.15  # the median stays
-    assert 2.0 < found[380] < 2.7  # e^(0.5 * 1.645): one of twenty
+    assert 0.85 < found[200] < 1.15  # the median is unchanged
+    assert 2.0 < found[380] < 2.7  # the 95th percentile is e^(0.5 * 1.645)
     with pytest.raises(ValueError, match="tail"):
         Options(tail=-0.1)

@@ -1,4 +1,4 @@
-"""`cogitate fake-llm`: a stand-in for a model's endpoint, and the faults that it is told to have."""
+"""`cogitate fake-llm`: the fake endpoint of a model, with the requested faults."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_stand_in_endpoint_serves_until_ctrl_c() -> None:
     assert "Traceback" not in err
 
 
-def test_a_fault_that_does_not_exist_is_named_with_those_that_do() -> None:
+def test_an_unknown_fault_is_reported_with_the_known_ones() -> None:
     wrong = _fake_llm("--port", "0", "--fault", "sulk=1")
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)

@@ -1,4 +1,4 @@
-"""Real Flower shows what ran: name, agent, tick, state and runtime; its broker page counts the right database."""
+"""Real Flower shows jobs by kind, agent, tick, state and runtime; its broker page counts the right database."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def flower(
     worker_log: Callable[[], str],
     eventually: Callable[..., None],
 ) -> Iterator[str]:
-    """The address of a real `celery -A cogitate flower`, beside a real worker."""
+    """Run a real `celery -A cogitate flower` beside a real worker, and yield its address."""
     port = free_ports()
     log = worker_settings.data_dir / "flower.log"
     with log.open("wb") as out:
@@ -62,7 +62,7 @@ def knows_the_worker(address: str) -> bool:
 
 
 def jobs_run(address: str) -> int:
-    """How many reflections the worker counts."""
+    """Return the number of reflections that the worker has counted."""
     (worker,) = json.loads(get(f"{address}/api/workers?refresh=1")).values()
     counted: int = worker["stats"]["total"].get("reflect", 0)
     return counted
@@ -73,7 +73,7 @@ def shown(address: str, one: Job) -> dict[str, Any]:
     return tasks.get(one.id, {})
 
 
-def test_the_task_list_reads_like_the_simulations_log(
+def test_the_task_list_shows_kind_agent_tick_and_cost(
     flower: str, worker_settings: Settings, eventually: Callable[..., None]
 ) -> None:
     one = Job(
@@ -99,7 +99,7 @@ def test_the_task_list_reads_like_the_simulations_log(
     assert list(found) == [one.id]
 
 
-def test_jobs_that_follow_others_in_their_threads_are_shown_like_those_that_came_through_celery(
+def test_jobs_run_outside_celery_are_shown_like_those_that_celery_ran(
     flower: str, worker_settings: Settings, eventually: Callable[..., None]
 ) -> None:
     before = jobs_run(flower)
@@ -140,9 +140,7 @@ print(asyncio.run(found.queues(["unread"]))[0]["messages"])
 
 
 @pytest.mark.parametrize("program", ["celery", "cogitate"])
-def test_a_port_that_is_taken_is_named_in_one_line(
-    program: str, valkey: EmbeddedServer, worker_settings: Settings
-) -> None:
+def test_a_taken_port_is_reported_in_one_line(program: str, valkey: EmbeddedServer, worker_settings: Settings) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

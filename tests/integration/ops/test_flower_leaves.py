@@ -1,4 +1,4 @@
-"""Flower beside a server that is frozen or has ended: it ends at a signal, and says what to do."""
+"""Flower with a server that is frozen or has ended: signals end it, and its pages say what to do."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_server_that_ended_with_its_host_is_reported(tmp_path: Path) -> None:
         with server:
             address = stack.enter_context(flower(data_dir))
             assert get(f"{address}/overview/data")[0] == 200
-        # Viewers share a reading for a second, so that the page may know it that much later.
-        until(lambda: get(f"{address}/overview/data")[0] == 503, "the page to find its server gone")
+        # Viewers share a reading for a second, so the page may show the old state that long.
+        until(lambda: get(f"{address}/overview/data")[0] == 503, "the page to notice that its server ended")
         said = get(f"{address}/overview/data")[1]
     assert "has ended with that host. Start a host and then Flower again" in json.loads(said)["error"]

@@ -1,6 +1,6 @@
-"""Servers whose memory is full, Valkey and Redis 7: every reading command works, and no run is begun or lost silently.
+"""Valkey and Redis 7 with full memory: every reading command works, and no run is begun or lost silently.
 
-Redis 7 refuses any transaction then, and Valkey does not.
+With full memory, Redis 7 refuses every transaction; Valkey does not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ READS = (
 
 @contextmanager
 def running(binary: str, folder: Path, eventually: Callable[..., None], *options: str) -> Iterator[str]:
-    """A server for a block; its URL."""
+    """Run a server for a block, and yield its URL."""
     port = free_ports()
     command = [binary, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder), *options]
     with (folder / "server.log").open("wb") as log:
@@ -75,7 +75,7 @@ def answers(client: Redis) -> bool:
 
 @pytest.fixture(params=SERVERS)
 def binary(request: pytest.FixtureRequest) -> str:
-    """The program of a server."""
+    """Return the program of a server."""
     if request.param == "valkey":
         return str(server_binary())
     found = shutil.which(request.param)
@@ -86,7 +86,7 @@ def binary(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def url(binary: str, tmp_path: Path, eventually: Callable[..., None]) -> Iterator[str]:
-    """A server with a run of some ticks, and open jobs."""
+    """Yield the URL of a server with a run of 400 ticks."""
     with running(binary, tmp_path, eventually) as url:
         with Redis.from_url(url) as client:
             owners = {OWNER: Profile(name="Ada Smith")}
@@ -98,7 +98,7 @@ def url(binary: str, tmp_path: Path, eventually: Callable[..., None]) -> Iterato
 
 
 def fill(client: Redis) -> None:
-    """Have the server refuse whatever takes memory."""
+    """Make the server refuse all commands that take memory."""
     client.config_set("maxmemory", 1)
 
 
@@ -116,7 +116,7 @@ def test_every_reading_command_works_on_a_full_server(url: str, tmp_path: Path) 
             assert f"Redis {FULL}" in " ".join((done.stdout + done.stderr).split())
 
 
-def test_several_reads_of_a_full_server_are_of_one_instant(url: str) -> None:
+def test_several_reads_of_a_full_server_see_one_state(url: str) -> None:
     with Redis.from_url(url) as client:
         client.config_set("maxmemory", 0)
         store = RunStore.open(client, "r")
@@ -126,7 +126,7 @@ def test_several_reads_of_a_full_server_are_of_one_instant(url: str) -> None:
         client.config_set("maxmemory", 0)
         client.set("a", 0)
         fill(client)
-        writes = iter(["changes", "changes again"])  # as when the server has room again for a moment
+        writes = iter(["changes", "changes again"])  # as if the server had room for a moment
 
         def queue(pipeline: Any) -> None:
             if value := next(writes, ""):
@@ -140,7 +140,7 @@ def test_several_reads_of_a_full_server_are_of_one_instant(url: str) -> None:
         assert one == other != b"0"
 
 
-def test_a_run_that_a_full_server_never_took_is_not_to_be_resumed(url: str, tmp_path: Path) -> None:
+def test_a_run_that_a_full_server_refused_suggests_no_resume(url: str, tmp_path: Path) -> None:
     own: dict[str, Any] = {"data_dir": tmp_path, "COGITATE_REDIS_URL": url, "COGITATE_OUTAGE_WAIT": "0"}
     with Redis.from_url(url) as client:
         fill(client)
@@ -151,9 +151,7 @@ def test_a_run_that_a_full_server_never_took_is_not_to_be_resumed(url: str, tmp_
 
 
 @pytest.mark.parametrize("policy", ["allkeys-lru", "allkeys-random"])
-def test_a_server_that_evicts_is_refused_at_the_start_and_fails_the_doctor(
-    url: str, tmp_path: Path, policy: str
-) -> None:
+def test_a_server_that_evicts_is_refused_and_fails_the_doctor(url: str, tmp_path: Path, policy: str) -> None:
     own: dict[str, Any] = {"data_dir": tmp_path, "COGITATE_REDIS_URL": url}
     with Redis.from_url(url) as client:
         client.config_set("maxmemory-policy", policy)
@@ -162,12 +160,12 @@ def test_a_server_that_evicts_is_refused_at_the_start_and_fails_the_doctor(
             "plain", enabled=True, passwords=["+p"], keys=["*"], channels=["*"], commands=["+@all", "-config"]
         )
         named = url.replace("//", "//plain:p@")
-        for address in (url, named):  # who may not ask for the configuration is told the same
+        for address in (url, named):  # a user without access to the configuration gets the same error
             begun = typed("run", "--town", 2, "--ticks", 9, "--workers", 0, **own | {"COGITATE_REDIS_URL": address})
             assert begun.returncode == 2
             assert f"maxmemory-policy {policy}" in begun.stderr
             assert "noeviction" in begun.stderr
-        assert client.smembers("cogitate:runs") == {b"r"}, "nothing was begun"
+        assert client.smembers("cogitate:runs") == {b"r"}, "no run was begun"
         examined = typed("doctor", "--json", **own)
         findings = {one["what"]: one for one in json.loads(examined.stdout.splitlines()[-1])}
         assert (examined.returncode, findings["state eviction"]["grade"]) == (1, "failed")
@@ -193,7 +191,7 @@ def test_an_evicted_run_is_explained_to_host_and_readers(url: str, tmp_path: Pat
                 if tick.number == 402:
                     client.config_set("maxmemory-policy", "allkeys-lru")
                     client.config_set("maxmemory", 1)
-                    while client.dbsize():  # each command has the server make room
+                    while client.dbsize():  # each command makes the server evict keys
                         with pytest.raises(RedisError):
                             client.set("filler", "x" * 10_000)
         for command in (["status", "r"], ["run", "--run", "r", "--resume"]):

@@ -1,4 +1,4 @@
-"""`cogitate import`: a file becomes a run that is audited, replayed, read, exported and resumed."""
+"""`cogitate import`: a file becomes a run that can be audited, replayed, read, exported and resumed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def done(*arguments: object, data_dir: Path) -> dict[str, Any]:
-    """The JSON object that a successful command ends with."""
+    """Run a command, check that it succeeds, and return the JSON object that it prints."""
     ended = typed(*arguments, "--json", data_dir=data_dir)
     assert ended.returncode == 0, ended.stderr
     found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
@@ -44,7 +44,7 @@ def done(*arguments: object, data_dir: Path) -> dict[str, Any]:
 
 
 def exported(run: str, data_dir: Path) -> dict[str, list[tuple[str, int, int, str]]]:
-    """Return what each owner of a run remembers, by the export."""
+    """Export a run, and return each owner's memories."""
     file = data_dir.parent / f"{run}-exported.jsonl"
     assert typed("export", run, "--what", "memories", "--out", file, data_dir=data_dir).returncode == 0
     streams = [json.loads(line) for line in file.read_text().splitlines()]
@@ -67,7 +67,7 @@ def test_an_import_is_an_ordinary_run_that_continues(data_dir: Path) -> None:
     assert typed("replay", "village", "--verify", data_dir=data_dir).returncode == 0
     assert "Debts spoil friendships." in typed("memory", "village", ADA, data_dir=data_dir).stdout
 
-    # What goes out comes in again.
+    # An export can be imported again.
     before = exported("village", data_dir)
     assert before[ADA][0] == ("Ben owes me a ploughshare.", 480, 6, "observation")
     done("import", data_dir.parent / "village-exported.jsonl", "--run", "again", data_dir=data_dir)
@@ -85,7 +85,7 @@ def test_an_import_is_an_ordinary_run_that_continues(data_dir: Path) -> None:
     assert typed("audit", "village", data_dir=data_dir).returncode == 0
 
 
-def test_the_owners_of_an_import_think_when_the_run_is_resumed(data_dir: Path) -> None:
+def test_the_owners_of_an_import_plan_and_reflect_in_the_resumed_run(data_dir: Path) -> None:
     file = data_dir.parent / "thinkers.jsonl"
     file.write_text("\n".join(map(json.dumps, LINES)))
     done("import", file, "--run", "thinkers", data_dir=data_dir)
@@ -94,7 +94,7 @@ def test_the_owners_of_an_import_think_when_the_run_is_resumed(data_dir: Path) -
     )
     assert went_on["run"] == "thinkers"
     again = exported("thinkers", data_dir)
-    assert {row[3] for row in again[ADA]} >= {"observation", "reflection", "plan"}  # nobody had a plan before
+    assert {row[3] for row in again[ADA]} >= {"observation", "reflection", "plan"}  # the file had no plan
     assert [row for row in again[BEN] if row[3] == "observation"] == [
         ("The mill wheel broke.", 90_000, 7, "observation")
     ]
@@ -102,7 +102,7 @@ def test_the_owners_of_an_import_think_when_the_run_is_resumed(data_dir: Path) -
     assert typed("replay", "thinkers", "--verify", data_dir=data_dir).returncode == 0
 
 
-def test_the_personas_of_a_save_remember_it(data_dir: Path) -> None:
+def test_a_save_of_generative_agents_is_imported_and_exported(data_dir: Path) -> None:
     recorded = ROOT / "simulation" / "recordings" / "small"
     made = done("import", recorded, "--run", "small", data_dir=data_dir)
     assert (made["format"], sorted(made["owners"])) == (
@@ -128,7 +128,7 @@ def test_the_personas_of_a_save_remember_it(data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "owner"), [("ai-town", "agent:nora"), ("letta", "agent:sam"), ("concordia", "agent:alice")]
 )
-def test_agents_of_other_programs_reflect_within_a_few_ticks(
+def test_imported_agents_of_other_programs_reflect_within_a_few_ticks(
     form: str, owner: str, data_dir: Path, tmp_path: Path
 ) -> None:
     made = done("import", write_each(tmp_path)[form], "--run", form, "--strict", data_dir=data_dir)
@@ -162,12 +162,12 @@ from cogitate.ops.exchange.jsonl import read_jsonl
 from cogitate.scheduler.config.settings import Settings
 
 found = read_jsonl(Path(sys.argv[1]))
-found.effects = lambda: os.kill(os.getpid(), signal.SIGKILL)  # the run is there, and its only tick is not committed
+found.effects = lambda: os.kill(os.getpid(), signal.SIGKILL)  # the run exists, but its only tick is not committed
 import_run(found, "killed", Settings(data_dir=Path(sys.argv[2])), form="jsonl")
 """
 
 
-def test_an_import_completes_an_empty_run_of_a_killed_one(data_dir: Path) -> None:
+def test_an_import_replaces_the_empty_run_of_a_killed_import(data_dir: Path) -> None:
     file = data_dir.parent / "killed.jsonl"
     file.write_text("\n".join(map(json.dumps, LINES)))
     ended = subprocess.run([sys.executable, "-c", KILLED, file, data_dir], cwd=ROOT, check=False)
@@ -178,10 +178,10 @@ def test_an_import_completes_an_empty_run_of_a_killed_one(data_dir: Path) -> Non
     assert "run killed: an interrupted import has left it empty; creating it again" in again.stderr
     assert len(exported("killed", data_dir)[ADA]) == 3
     assert typed("audit", "killed", data_dir=data_dir).returncode == 0
-    assert typed("import", file, "--run", "killed", data_dir=data_dir).returncode == 2  # this one is whole
+    assert typed("import", file, "--run", "killed", data_dir=data_dir).returncode == 2  # this import is complete
 
 
-def test_a_folder_of_tables_is_an_export_of_a_town(data_dir: Path, tmp_path: Path) -> None:
+def test_a_folder_of_tables_is_imported_as_an_ai_town(data_dir: Path, tmp_path: Path) -> None:
     made = done("import", convex_export(tmp_path / "town"), "--run", "folder", data_dir=data_dir)
     assert made["format"] == "ai-town"
 
@@ -196,7 +196,7 @@ def test_a_run_that_no_import_began_is_not_replaced(data_dir: Path) -> None:
     assert "replace it (--replace)" in refused.stderr
 
 
-def test_profiles_go_out_and_come_in_with_the_memories(data_dir: Path) -> None:
+def test_profiles_are_exported_and_imported_with_memories(data_dir: Path) -> None:
     ada = Profile(name="Ada Smith", age=34, occupation="smith", traits=("stubborn",))
     with (
         TickLoop(
@@ -218,7 +218,7 @@ def test_profiles_go_out_and_come_in_with_the_memories(data_dir: Path) -> None:
         assert json.loads(loop.restored)["owners"] == {ADA: json.loads(msgspec.json.encode(ada))}
 
 
-def test_an_import_that_has_to_be_whole_makes_nothing_of_a_file_with_faults(data_dir: Path) -> None:
+def test_a_strict_import_refuses_a_file_with_faults(data_dir: Path) -> None:
     file = data_dir.parent / "faulty.jsonl"
     file.write_text(json.dumps(LINES[0]) + "\nnope\n")
     refused = typed("import", file, "--run", "faulty", "--strict", data_dir=data_dir)
@@ -236,9 +236,7 @@ def test_an_import_that_has_to_be_whole_makes_nothing_of_a_file_with_faults(data
         (("notes.jsonl", "--run", "no/name"), "no/name"),
     ],
 )
-def test_an_import_that_cannot_be_is_refused_before_anything_is_made(
-    arguments: tuple[str, ...], told: str, data_dir: Path
-) -> None:
+def test_an_impossible_import_is_refused(arguments: tuple[str, ...], told: str, data_dir: Path) -> None:
     refused = typed("import", *arguments, data_dir=data_dir)
     assert refused.returncode == 2
     assert told in refused.stderr

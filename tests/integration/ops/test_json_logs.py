@@ -1,4 +1,4 @@
-"""`COGITATE_LOG=json`: what a host and its worker log is one JSON object a line, and says when and of which job."""
+"""`COGITATE_LOG=json`: hosts and workers log one JSON object per line, with its time and job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.integration.command import cogitate
 
 @pytest.fixture(scope="module")
 def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str]]:
-    """The lines of a host and of its worker, whose model refuses everything."""
+    """Run a host and a worker whose model rejects every call, and return the log lines of each."""
     data_dir: Path = tmp_path_factory.mktemp("logged") / "data"
     with FakeEndpoint(faults={"401": 1.0}) as endpoint:
         done = cogitate(
@@ -48,7 +48,7 @@ def parsed(lines: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def test_a_host_logs_json_with_date_and_zone(logged: tuple[list[str], list[str]]) -> None:
+def test_a_host_logs_json_with_time_run_and_tick(logged: tuple[list[str], list[str]]) -> None:
     events = parsed(logged[0])
     assert {"run.left", "endpoint.unreachable"} <= {event["event"] for event in events}
     for event in events:
@@ -60,11 +60,11 @@ def test_a_host_logs_json_with_date_and_zone(logged: tuple[list[str], list[str]]
         assert 0 <= event["tick"] <= 60
 
 
-def test_the_lines_of_a_worker_are_json_and_name_run_job_tick_and_attempt(
+def test_a_worker_logs_json_with_run_job_tick_and_attempt(
     logged: tuple[list[str], list[str]],
 ) -> None:
     text = {line for line in logged[1] if not line.startswith("{")}
-    assert text <= {"", "worker: Warm shutdown (MainProcess)"}, "which Celery prints past all logs"
+    assert text <= {"", "worker: Warm shutdown (MainProcess)"}, "Celery prints this past the logs"
     events = parsed([line for line in logged[1] if line not in text])
     of_jobs = [event for event in events if "job" in event]
     assert {"job.degraded", "llm.failed"} <= {event["event"] for event in of_jobs}

@@ -1,4 +1,4 @@
-"""`cogitate load` as a user types it: an outage over HTTP with real workers, and what CI may assert of it."""
+"""`cogitate load` as a user types it, with real workers over HTTP, and the assertions that CI can make with it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.live_flower import started, until
 from tests.patience import LONGEST
 
 
-def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path: Path) -> None:
+def test_reflections_slow_down_in_an_outage_and_recover_without_loss(tmp_path: Path) -> None:
     found = summary(
         "load",
         "--profile",
@@ -51,7 +51,7 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
     assert found["cadence_least"] <= 0.5
     assert found["cadence_last"] == 1
     assert found["phases"]["before"]["failed_share"] == 0
-    # exactly the endpoint's, but for a call that a busy machine cuts off at its deadline: it is charged by estimate
+    # The endpoint's exact count, except for a call that a busy machine cuts off at its deadline, charged by estimate.
     assert found["tokens"] - found["unreported_tokens"] <= found["endpoint_tokens"] <= found["tokens"]
     assert found["endpoint_tokens"] > sum(one["tokens"] for one in found["phases"].values()) > 0
     page = (tmp_path / "load.html").read_text()
@@ -68,7 +68,7 @@ def test_in_an_outage_reflections_slow_down_come_back_and_none_is_lost(tmp_path:
     assert "<script" not in page
 
 
-def test_an_interrupted_test_says_which_ticks_its_figures_cover(tmp_path: Path) -> None:
+def test_an_interrupted_load_test_states_the_ticks_that_it_covers(tmp_path: Path) -> None:
     data_dir, log, page = tmp_path / "data", tmp_path / "load.log", tmp_path / "load.html"
 
     def ticks() -> int:
@@ -88,7 +88,7 @@ def test_an_interrupted_test_says_which_ticks_its_figures_cover(tmp_path: Path) 
     assert said.capitalize() in page.read_text()
 
 
-def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:
+def test_a_load_test_of_the_story_runs_its_agents(tmp_path: Path) -> None:
     found = summary(
         "load",
         "--story",
@@ -110,7 +110,7 @@ def test_the_people_of_the_story_think_under_load(tmp_path: Path) -> None:
     assert found["jobs"] > len(AGENTS)
 
 
-def test_a_users_endpoint_is_tested_within_a_money_limit(tmp_path: Path) -> None:
+def test_a_load_test_of_a_users_endpoint_keeps_its_money_limit(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         found = summary(
             "load",
@@ -131,14 +131,14 @@ def test_a_users_endpoint_is_tested_within_a_money_limit(tmp_path: Path) -> None
             COGITATE_OUTPUT_PRICE=str(OUTPUT_PRICE),
         )
         stats = endpoint.stats()
-    assert found["endpoint_tokens"] is None, "it may be anybody's"
+    assert found["endpoint_tokens"] is None, "the endpoint may serve others too"
     assert found["tokens"] == stats.prompt_tokens + stats.completion_tokens > 0
     spent = stats.prompt_tokens * INPUT_PRICE + stats.completion_tokens * OUTPUT_PRICE
-    assert 0.5 * 2_000 * 1e6 < spent <= 2_000 * 1e6, "micro-dollars, of a million tokens"
-    assert found["llm_share"] < 1, "the rest is refused"
+    assert 0.5 * 2_000 * 1e6 < spent <= 2_000 * 1e6, "2,000 micro-dollars, at prices per million tokens"
+    assert found["llm_share"] < 1, "the limit refuses the rest"
 
 
-def test_tokens_that_an_endpoint_does_not_report_are_counted_apart(tmp_path: Path) -> None:
+def test_unreported_tokens_are_counted_separately(tmp_path: Path) -> None:
     with FakeEndpoint(faults={"no_usage": 0.3}) as endpoint:
         found = summary(
             "load",
@@ -156,7 +156,7 @@ def test_tokens_that_an_endpoint_does_not_report_are_counted_apart(tmp_path: Pat
     assert 0 < found["tokens"] - found["unreported_tokens"] <= reported < found["tokens"]
 
 
-def test_an_earlier_run_is_a_profile(tmp_path: Path) -> None:
+def test_an_earlier_run_serves_as_a_load_profile(tmp_path: Path) -> None:
     home = tmp_path / "home"
     summary("run", "--town", 3, "--ticks", 900, "--run", "mine", data_dir=home, COGITATE_REFLECTION_INTERVAL="120")
     with EmbeddedServer(home) as server, server.client() as client:
@@ -171,7 +171,7 @@ def test_an_earlier_run_is_a_profile(tmp_path: Path) -> None:
     assert found["reflections"] + found["postponed"] >= sum(one.reflections for one in profile.demand) - 3
 
 
-def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Path) -> None:
+def test_a_capacity_search_runs_each_load_with_and_without_the_controller(tmp_path: Path) -> None:
     out = tmp_path / "capacity.html"
     done = typed(
         "capacity",
@@ -184,7 +184,7 @@ def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Pa
         "--tick-rate",
         12,
         "--probe-seconds",
-        100,  # two seconds by default: a busy machine passes them
+        100,  # by default two seconds, which a busy machine may exceed
         "--workers",
         1,
         "--out",
@@ -204,7 +204,7 @@ def test_a_search_runs_each_load_with_the_controller_and_without_it(tmp_path: Pa
     probes = {one["controller"]: one for one in found["probes"]}
     assert set(probes) == {"on", "off"}
     assert all(one["jobs"] and one["tokens"] and one["ticks"] == 13 for one in probes.values())
-    assert probes["off"]["cadence_least"] == 1, "nothing throttles"
+    assert probes["off"]["cadence_least"] == 1, "no controller throttles"
     assert "Late share and cadence over load" in out.read_text()
     assert ElementTree.parse(found["chart"]).getroot().tag.endswith("svg")
 
@@ -224,7 +224,7 @@ def test_a_sweep_shows_what_a_lower_cadence_saves(tmp_path: Path) -> None:
     assert "cadence 0.125, compared with 1:" in out.read_text()
 
 
-def test_a_limit_is_divided_among_the_values_of_a_sweep(tmp_path: Path) -> None:
+def test_the_tests_of_a_sweep_share_its_limit(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         found = summary(
             "load",
@@ -239,7 +239,7 @@ def test_a_limit_is_divided_among_the_values_of_a_sweep(tmp_path: Path) -> None:
     assert charged - unreported <= stats.prompt_tokens + stats.completion_tokens <= charged
 
 
-def test_the_story_has_its_own_people(tmp_path: Path) -> None:
+def test_a_load_test_of_the_story_takes_no_number_of_agents(tmp_path: Path) -> None:
     done = typed("load", "--story", "--agents", 3, data_dir=tmp_path / "data")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "give --agents 3 or --story, not both" in done.stderr
@@ -265,7 +265,7 @@ def test_an_impossible_load_test_is_refused_before_it_starts(
     assert not (tmp_path / "data").exists()
 
 
-def test_asserts_are_a_name_a_comparison_and_a_number() -> None:
+def test_an_assertion_is_a_name_a_comparison_and_a_number() -> None:
     known = {"late_share": 0.04, "intervals_to_base": None}
     assert failures([parse("late_share<0.05"), parse(" late_share >= 4e-2 ")], known) == []
     assert failures([parse("late_share<0.01")], known) == ["late_share<0.01: it is 0.04"]
@@ -276,7 +276,7 @@ def test_asserts_are_a_name_a_comparison_and_a_number() -> None:
 
 
 @pytest.mark.parametrize("name", PROFILES)
-def test_each_profile_has_figures_for_every_phase_and_ends_where_its_phases_do(name: str) -> None:
+def test_each_profile_has_figures_for_every_phase_and_ends_in_its_last_phase(name: str) -> None:
     profile = profile_of(name)
     last = profile.start_minute + profile.ticks * profile.minutes_per_tick
     assert profile.at(last)[1] is profile.phases[-1]
@@ -285,7 +285,7 @@ def test_each_profile_has_figures_for_every_phase_and_ends_where_its_phases_do(n
     assert {f"{phase.name}.late_share" for phase in profile.phases} <= set(found)
 
 
-def test_a_recorded_demand_is_a_profile(tmp_path: Path) -> None:
+def test_a_recorded_demand_serves_as_a_load_profile(tmp_path: Path) -> None:
     path = tmp_path / "day.csv"
     with path.open("w", newline="") as file:
         rows = csv.writer(file)

@@ -1,4 +1,4 @@
-"""`cogitate memory`: a stream as of now and of a tick, and what comes to mind for a query."""
+"""`cogitate memory`: an owner's stream now and at a past tick, and the memories that a query recalls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN = "town-1"
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A data folder with a finished run whose room for observations was small."""
+    """Yield a data folder with a finished run that had little room for observations."""
     data_dir = tmp_path_factory.mktemp("memory") / "data"
     with EmbeddedServer(data_dir):
         summary(
@@ -56,7 +56,7 @@ def remembered(lived: Path, owner: str, *more: object) -> dict[str, Any]:
     return found
 
 
-def test_it_shows_the_stream_with_all_that_is_known_of_its_entries(lived: Path, owner: str) -> None:
+def test_the_stream_lists_live_and_archived_entries(lived: Path, owner: str) -> None:
     now = remembered(lived, owner)
     entries = now["entries"]
     assert (now["run"], now["owner"], now["tick"]) == (RUN, owner, 800)
@@ -69,7 +69,7 @@ def test_it_shows_the_stream_with_all_that_is_known_of_its_entries(lived: Path, 
 
 def test_provisional_entries_are_marked(lived: Path, owners: list[str]) -> None:
     plans = [e for name in owners for e in remembered(lived, name)["entries"] if e["type"] == "plan"]
-    assert sorted(plan["provisional"] for plan in plans) == [False, True, True], "one of three was in the budget"
+    assert sorted(plan["provisional"] for plan in plans) == [False, True, True], "the budget covered one of three"
 
 
 def test_a_past_tick_shows_nothing_later(lived: Path, owner: str) -> None:
@@ -80,7 +80,7 @@ def test_a_past_tick_shows_nothing_later(lived: Path, owner: str) -> None:
     assert then["minute"] == now["minute"] - 300
 
 
-def test_a_query_shows_why(lived: Path, owner: str) -> None:
+def test_a_query_explains_the_score_of_each_memory(lived: Path, owner: str) -> None:
     found = remembered(lived, owner, "--query", "What is for breakfast?", "--top", 5)["query"]["found"]
     assert len(found) == 5
     assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
@@ -90,7 +90,7 @@ def test_a_query_shows_why(lived: Path, owner: str) -> None:
     assert [part["name"] for part in spec[0]["parts"]] == ["recency", "importance", "relevance"]
 
 
-def test_a_part_of_the_memory_is_shown(lived: Path, owner: str) -> None:
+def test_memories_are_filtered_by_subject_type_and_time(lived: Path, owner: str) -> None:
     whole = remembered(lived, owner)["entries"]
     other = next(who for e in whole for who in e.get("subjects", ()) if who != owner and who.startswith("agent:"))
 
@@ -123,7 +123,7 @@ def test_the_command_matches_a_view(lived: Path, owner: str) -> None:
     assert {line.partition(": ")[2] for line in lines if line.startswith("- ")} <= texts
 
 
-def test_without_a_query_each_live_entry_explains_its_place(lived: Path, owner: str) -> None:
+def test_without_a_query_each_live_entry_explains_its_score(lived: Path, owner: str) -> None:
     entries = remembered(lived, owner)["entries"]
     assert all((e["why"] is None) == (e["archived"] is not None) for e in entries)
     live = [e for e in entries if e["why"]]
@@ -132,14 +132,15 @@ def test_without_a_query_each_live_entry_explains_its_place(lived: Path, owner: 
         assert e["why"]["score"] == pytest.approx(sum(parts.values()))
         assert (e["why"]["number"], parts["relevance"]) == (e["number"], 0)
     spec = {
-        e["number"]: e["why"]["score"] for e in remembered(lived, owner, "--profile", "spec")["entries"] if e["why"]
+        e["number"]: {part["name"]: part["value"] for part in e["why"]["parts"]}
+        for e in remembered(lived, owner, "--profile", "spec")["entries"]
+        if e["why"]
     }
     assert spec.keys() == {e["number"] for e in live}
-    latest, oldest = max(spec), min(spec)
-    assert spec[latest] > spec[oldest] or entries[-1]["importance"] < entries[0]["importance"]
+    assert spec[max(spec)]["recency"] > spec[min(spec)]["recency"]
 
 
-def test_people_can_read_it(lived: Path, owner: str) -> None:
+def test_the_printed_stream_shows_counts_and_parts_of_scores(lived: Path, owner: str) -> None:
     done = typed("memory", RUN, owner, "--last", 0, data_dir=lived)
     assert done.returncode == 0
     assert "live entries (" in done.stdout
@@ -147,7 +148,7 @@ def test_people_can_read_it(lived: Path, owner: str) -> None:
     shown = typed("memory", RUN, owner, data_dir=lived, COLUMNS="250").stdout
     assert "importance 0.5×" in shown
     assert "recency 0.05×" in shown
-    assert "relevance" not in shown, "nothing is asked for"
+    assert "relevance" not in shown, "there is no query"
     found = typed("memory", RUN, owner, "--query", "work", data_dir=lived, COLUMNS="250")
     assert "importance 0.5×" in found.stdout
 
@@ -166,7 +167,7 @@ def test_omissions_are_stated(lived: Path, owner: str) -> None:
     assert none_of_them not in said("--query", "work")
 
 
-def test_the_text_has_room_on_a_narrow_terminal(lived: Path, owner: str) -> None:
+def test_the_text_is_wrapped_on_a_narrow_terminal(lived: Path, owner: str) -> None:
     longest = max((entry["text"] for entry in remembered(lived, owner)["entries"]), key=len)
     shown = typed("memory", RUN, owner, "--last", 0, data_dir=lived, COLUMNS="80").stdout
     assert max(map(len, shown.splitlines()[2:])) <= 80

@@ -1,4 +1,4 @@
-"""`cogitate minds` as a user types it: every memory of a run is on its page, each thought with its job."""
+"""`cogitate minds` as a user types it: its page has every memory of a run, and each thought with its job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.live_flower import get, started, until
 
 
 def data_of(page: Path) -> list[dict[str, Any]]:
-    """The minds that a page holds."""
+    """Return the minds embedded in a page."""
     found = re.findall(r'<script id="mind-\d+" type="application/json">(.*?)</script>', page.read_text(), re.DOTALL)
     return [json.loads(one) for one in found]
 
@@ -55,7 +55,7 @@ def test_every_memory_is_on_the_page_and_each_thought_names_its_job(tmp_path: Pa
         until(lambda: serving.poll() is not None or "/minds\n" in (tmp_path / "log").read_text(), "the page's address")
         address = (tmp_path / "log").read_text().split()[0]
         status, page = get(address)
-        assert (status, thought["text"] in page) == (200, False), "memories are fetched when they are chosen"
+        assert (status, thought["text"] in page) == (200, False), "memories are fetched when they are selected"
         asked = {"owner": mind["owner"], "number": thought["n"], "tick": thought["tick"]}
         status, text = get(f"{address}/writing?{urlencode(asked)}")
         writing = json.loads(text)

@@ -1,4 +1,4 @@
-"""A model that its endpoint does not list is named before the first tick; one that does not answer says nothing."""
+"""A warning before the first tick names a model that its endpoint does not list; a silent endpoint causes none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def warned(url: str, **more: Any) -> list[Any]:
     return [entry for entry in logs if entry["event"] == "model.missing"]
 
 
-def test_a_model_that_is_not_listed_is_named_with_some_that_are() -> None:
+def test_an_unlisted_model_is_named_with_some_listed_ones() -> None:
     with FakeEndpoint() as endpoint:
         assert warned(endpoint.url) == []
         (told,) = warned(endpoint.url, tiers={"routine": "stand-in", "strong": "huge"})

@@ -1,4 +1,4 @@
-"""What an operator types: runs, jobs, job, plan, export and delete."""
+"""The operator's commands runs, jobs, job, plan, retry, export and delete."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 @pytest.fixture(scope="module")
 def lived(server: EmbeddedServer) -> Path:
-    """A data folder with a finished run in which one plan of three was in the budget."""
+    """Return a data folder with a finished run whose budget covered one plan of three."""
     summary(
         "run",
         "--town",
@@ -64,14 +64,14 @@ def client(server: EmbeddedServer, lived: Path) -> Iterator[Redis]:
 
 @pytest.fixture
 def small(client: Redis) -> Iterator[Host]:
-    """A run that the test drives, beside the finished one; gone afterwards."""
+    """Yield a run that the test drives beside the finished one, and remove it at the end."""
     yield Host(client, run="small")
     _remove(client)
 
 
 @pytest.fixture
 def asking(client: Redis) -> Iterator[Host]:
-    """The same, and its jobs are to ask a model."""
+    """Yield such a run whose jobs call a model."""
     yield Host(client, run="small", model="m", cost=Cost(calls=1, tokens=30))
     _remove(client)
 
@@ -87,7 +87,7 @@ Typed = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def cogitate(lived: Path) -> Typed:
-    """A command on the data folder, in this process."""
+    """Return a function that runs a command on the data folder in this process."""
     return partial(typed, data_dir=lived)
 
 
@@ -96,7 +96,7 @@ Facts = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def facts_of(cogitate: Typed) -> Facts:
-    """The JSON object that a command ends with under `--json`."""
+    """Return a function that runs a command with `--json` and returns the JSON object that it prints."""
 
     def typed(*arguments: object) -> dict[str, Any]:
         done = cogitate(*arguments, "--json")
@@ -113,11 +113,11 @@ def plans(facts_of: Facts) -> list[dict[str, Any]]:
     return found
 
 
-def test_runs_and_status_show_where_each_run_stands(facts_of: Facts, cogitate: Typed) -> None:
+def test_runs_and_status_list_each_run_with_its_state(facts_of: Facts, cogitate: Typed) -> None:
     (run,) = facts_of("runs")["runs"]
     assert list(run) == ["run", "status", "held", "tick", "minute", "agents", "jobs", "spent", "host", "digest"]
     assert (run["run"], run["status"], run["tick"], run["agents"]) == (RUN, "finished", TICKS, 3)
-    assert run["spent"] == {"calls": 0, "tokens": 0, "usd_micros": 0}, "no model was asked"
+    assert run["spent"] == {"calls": 0, "tokens": 0, "usd_micros": 0}, "no model was called"
     assert run["host"].startswith(socket.gethostname())
     shown = cogitate("runs").stdout
     assert f"│ {RUN}" in shown
@@ -174,13 +174,13 @@ def test_a_job_shows_its_whole_life(facts_of: Facts, cogitate: Typed, plans: lis
         ("plan", "run/tick/kind/owner/ordinal/trial"),
     ],
 )
-def test_a_job_that_is_not_there_is_named(cogitate: Typed, job: str, message: str) -> None:
+def test_an_unknown_job_is_reported_in_one_line(cogitate: Typed, job: str, message: str) -> None:
     done = cogitate("job", job)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert message in done.stderr
 
 
-def test_a_job_shows_the_answer_that_came_late(client: Redis, cogitate: Typed, facts_of: Facts, asking: Host) -> None:
+def test_a_job_shows_its_late_answer(client: Redis, cogitate: Typed, facts_of: Facts, asking: Host) -> None:
     (job,) = asking.turn(("think", OWNER))
     claim = claimed(worker(client), job)
     asking.until(job.due + 1)
@@ -237,8 +237,8 @@ def test_a_plan_is_shown_with_the_status_of_its_items(
     facts = facts_of("plan", RUN, owner)
     statuses = [item["status"] for item in facts["plan"]["items"]]
     assert 5 <= len(statuses) <= 8
-    assert statuses[-1] == "pending", "at eight in the morning nobody has gone to bed"
-    assert set(statuses) - {"pending"}, "at eight in the morning somebody has got up"
+    assert statuses[-1] == "pending", "at eight in the morning going to bed is pending"
+    assert set(statuses) - {"pending"}, "at eight in the morning getting up is not"
     shown = cogitate("plan", RUN, owner).stdout
     assert f"{owner} of run {RUN}: day 1, 8:00 AM" in shown
     assert "pending" in shown
@@ -254,6 +254,8 @@ def test_a_denied_job_can_be_retried_after_a_resume(
     assert (asked.returncode, [one["state"] for one in requests]) == (3, ["waits", "waits"])
     assert [f"{RUN}/{one['asked']['job']}" for one in requests] == denied
     assert "finished" in asked.stderr
+    assert f"cogitate run --run {RUN} --resume" in asked.stderr
+    assert "--days N" in asked.stderr
     assert facts_of("status", RUN)["steering"]["asked"] == 2
     served = next(one["id"] for one in plans if one["decision"] == "admitted")
     refused = cogitate("retry", served)
@@ -311,7 +313,7 @@ def test_jobs_are_filtered_by_the_worker_that_returned_their_result(facts_of: Fa
     worker = next(one["worker"] for one in everything if one["worker"])
     found = facts_of("jobs", RUN, "--last", 0, "--worker", worker)["jobs"]
     assert [one["id"] for one in found] == [one["id"] for one in everything if one["worker"] == worker]
-    assert len(found) < len(everything), "the heuristic of a denied job is the host's"
+    assert len(found) < len(everything), "no worker ran the denied jobs"
 
 
 def test_an_owner_without_a_plan_is_reported(cogitate: Typed, small: Host) -> None:
@@ -320,15 +322,13 @@ def test_an_owner_without_a_plan_is_reported(cogitate: Typed, small: Host) -> No
 
 
 @pytest.mark.parametrize("what", ["memories", "jobs", "journal"])
-def test_an_export_is_json_lines_and_the_same_each_time(
-    facts_of: Facts, cogitate: Typed, tmp_path: Path, what: str
-) -> None:
+def test_an_export_is_reproducible_json_lines(facts_of: Facts, cogitate: Typed, tmp_path: Path, what: str) -> None:
     done = cogitate("export", RUN, "--what", what)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     written = tmp_path / "out.jsonl"
     again = cogitate("export", RUN, "--what", what, "--out", written)
-    assert written.stat().st_mode & 0o777 == 0o600, "it holds what agents remember"
+    assert written.stat().st_mode & 0o777 == 0o600, "memories are private"
     assert (again.stdout, written.read_text()) == ("", done.stdout)
     assert f"{len(lines):,} lines of {what}" in again.stderr
     (run,) = facts_of("runs")["runs"]
@@ -376,7 +376,7 @@ def test_an_export_as_parquet_has_a_row_for_each_entry_job_and_tick(
         assert [row["observed"] for row in rows] == [len(line["core"].get("observed", [])) for line in lines]
 
 
-def test_an_export_as_parquet_wants_a_file(cogitate: Typed) -> None:
+def test_an_export_as_parquet_requires_a_file(cogitate: Typed) -> None:
     refused = cogitate("export", RUN, "--what", "jobs", "--format", "parquet")
     assert (refused.returncode, "give --out FILE" in refused.stderr) == (2, True)
 

@@ -1,4 +1,4 @@
-"""The figures on Flower's pages are those of `status --json`, of the endpoint and of the journal, at three moments."""
+"""The figures on Flower's pages equal those of `status --json`, the endpoint and the journal, at three moments."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shown(address: str, page: str, query: str = "") -> dict[str, Any]:
 
 
 class Journalled:
-    """Return what the journal says was spent."""
+    """The spending of a run according to its journal."""
 
     def __init__(self, store: RunStore) -> None:
         self.tokens_of_kinds: Counter[str] = Counter()
@@ -58,7 +58,7 @@ class Journalled:
 
 
 def compare(address: str, data_dir: Path, endpoint: FakeEndpoint, store: RunStore) -> Journalled:
-    """Compare all pages with everybody else, while no tick ends; return what the journal says."""
+    """Compare all pages with the status, endpoint and journal while no tick ends; return the journal's spending."""
     served, status, journal = endpoint.stats(), told(data_dir), Journalled(store)
     lines = {(line["window"], line["scope"], line["unit"]): line for line in status["budget"]}
     whole, today = lines["run:0", "run", "tokens"], lines["day:0", "run", "usd_micros"]
@@ -77,7 +77,9 @@ def compare(address: str, data_dir: Path, endpoint: FakeEndpoint, store: RunStor
     held: Counter[str] = Counter()
     for (window, scope, unit), line in lines.items():
         if not window.startswith("tick:"):
-            named = scope if scope == "run" else f"{scope.partition(':')[0]}:*"  # none of these has a limit of its own
+            named = (
+                scope if scope == "run" else f"{scope.partition(':')[0]}:*"
+            )  # no single kind or owner has a limit here
             held[f"{window.partition(':')[0]}.{named}.{unit}"] += line["held"]
     assert run_overview(store.client, RUN).held_under == held
 
@@ -87,7 +89,7 @@ def compare(address: str, data_dir: Path, endpoint: FakeEndpoint, store: RunStor
         cards = {card["name"]: card["figures"] for card in shown(address, "overview")["cards"]}
         return {name: cards["money"][name] for name in figures}
 
-    until(lambda: money() == {name: today[name] for name in figures}, "a first page of now: viewers share one a second")
+    until(lambda: money() == {name: today[name] for name in figures}, "a fresh overview: viewers share one per second")
     overview = shown(address, "overview")
     spenders = {owner: cost.get("tokens", 0) for owner, cost in overview["spenders"]["owners"].items()}
     assert spenders == +journal.tokens_of_owners, "the run's only day is today"
@@ -99,7 +101,7 @@ def compare(address: str, data_dir: Path, endpoint: FakeEndpoint, store: RunStor
     return journal
 
 
-def test_three_moments(tmp_path: Path, eventually: Eventually) -> None:
+def test_all_pages_agree_at_three_moments(tmp_path: Path, eventually: Eventually) -> None:
     data_dir = tmp_path / "data"
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(
@@ -123,7 +125,7 @@ def test_three_moments(tmp_path: Path, eventually: Eventually) -> None:
 
             for tick in loop:
                 if tick.number - 1 in (1, 3):
-                    eventually(settled, f"what was asked at tick {tick.number - 1} to be answered")
+                    eventually(settled, f"the request of tick {tick.number - 1} to be answered")
                 match tick.number:
                     case 3:
                         endpoint.change(faults={"wrong_types": 1.0})  # Ben's plan fails twice
@@ -146,4 +148,4 @@ def test_three_moments(tmp_path: Path, eventually: Eventually) -> None:
             served = endpoint.stats()
     totals = [one.tokens_of_kinds.total() for one in (first, second, third)]
     assert 0 < totals[0] <= totals[1] < totals[2] == served.prompt_tokens + served.completion_tokens
-    assert third.tokens_of_owners["agent:dora"] > 0, "what came late is charged to its owner"
+    assert third.tokens_of_owners["agent:dora"] > 0, "a late answer is charged to its owner"

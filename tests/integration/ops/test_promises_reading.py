@@ -1,4 +1,4 @@
-"""Promises are read from stored memories, and again only where these have changed."""
+"""Promises are read from stored memories, and read again only if these have changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWNERS = [ISABELLA, KLAUS, MARIA]
 
 
 class Case:
-    """Three memories in a real server, and who was read since the last look."""
+    """Three memories on a real server, and the owners whose promises were read since the last check."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.store = RunStore.of(empty_redis(), "town", "1")
@@ -58,18 +58,18 @@ def case(monkeypatch: pytest.MonkeyPatch) -> Case:
 
 def test_only_owners_whose_memories_have_changed_are_read_again(case: Case) -> None:
     assert case.states() == {ISABELLA: [], KLAUS: ["open"], MARIA: ["open"]}
-    assert case.read() == {KLAUS, MARIA}, "who remembers no word of promising is not read"
+    assert case.read() == {KLAUS, MARIA}, "an owner without a memory of a promise is not read"
     case.learn(KLAUS, KEPT)
     assert case.states() == {ISABELLA: [], KLAUS: ["kept"], MARIA: ["open"]}
     assert case.read() == {KLAUS}
     case.streams[KLAUS].archive(2, 3)
     write_streams(case.store, case.streams.values())
-    assert case.states() == {ISABELLA: [], KLAUS: ["kept"], MARIA: ["open"]}, "what is archived still tells"
+    assert case.states() == {ISABELLA: [], KLAUS: ["kept"], MARIA: ["open"]}, "archived memories still count"
     case.read()
     case.states(names={**WORLD.names, "agent:new": "New"})
-    assert case.read() == {KLAUS, MARIA}, "names tell who speaks"
+    assert case.read() == {KLAUS, MARIA}, "names decide who speaks"
 
 
-def test_of_an_owner_only_those_are_read_who_were_told_of_it(case: Case) -> None:
+def test_promises_about_an_owner_are_read_from_its_witnesses_only(case: Case) -> None:
     assert case.states(ISABELLA) == {ISABELLA: []}
     assert case.states(KLAUS) == {KLAUS: ["open"], MARIA: ["open"]}

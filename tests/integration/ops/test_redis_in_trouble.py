@@ -1,4 +1,4 @@
-"""`cogitate status` and `doctor` while Redis refuses writes, is full, paused or slow: they work, and say which."""
+"""`cogitate status` and `doctor` while Redis refuses writes, is full, paused, stopped or slow: they work and say so."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from cogitate.workers.jobs.metrics import ServerGauges
 from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.integration.command import typed
 
-DELAY = 0.06  # seconds that the slow way takes for each reply
+DELAY = 0.06  # seconds by which `SlowWay` delays each reply
 
 Break = Callable[[Any, EmbeddedServer], object]
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
-    """A server of one's own with a run on it."""
+    """Yield a separate server with a run."""
     with EmbeddedServer(tmp_path / "server") as server, server.client() as client:
         settings = Settings(data_dir=tmp_path)
         with TickLoop(run="r", owners={}, settings=settings, ticks=3, inline=True, client=client) as loop:
@@ -45,11 +45,11 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 
 class SlowWay:
-    """A port that leads to a server, and lets each reply wait."""
+    """A proxy of a server that delays each reply."""
 
     def __init__(self, server: EmbeddedServer) -> None:
         self._server = server
-        self._waiting = threading.Event()  # never set: what waits for it waits `DELAY`
+        self._waiting = threading.Event()  # never set, so waiting for it takes the whole `DELAY`
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"redis://127.0.0.1:{self._listening.getsockname()[1]}/0"
 
@@ -81,16 +81,16 @@ class SlowWay:
 
 
 def disk_is_full(client: Any, server: EmbeddedServer) -> None:
-    """Nothing more can be added to the server's file."""
+    """Stop the server's file from growing."""
     assert server.pid is not None
-    client.config_set("appendfsync", "everysec")  # one that must be on disk at once ends instead
+    client.config_set("appendfsync", "everysec")  # with "always" the server would exit instead
     resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1, 1))
-    client.set("filler", "x" * 100_000)  # it is answered, and then not written
+    client.set("filler", "x" * 100_000)  # the server acknowledges this and then cannot write it
     assert refused(client)
 
 
 def refused(client: Any) -> bool:
-    """Whether what is written is refused at last: a server tells of its disk with the step after."""
+    """Write until the server refuses, which it does only after a failed write to disk; return True."""
     try:
         while True:
             client.set("filler", "x")
@@ -112,7 +112,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the files of 
     ],
     ids=["replicas", "replica", "full", "paused", "disk"],
 )
-def test_a_server_that_can_be_read(
+def test_status_and_doctor_report_a_server_that_refuses_writes(
     server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Break, said: str
 ) -> None:
     monkeypatch.setattr("cogitate.scheduler.inspection.redis_problems.PATIENCE", 0.3)
@@ -141,12 +141,12 @@ def test_a_server_that_can_be_read(
     assert "broker" in findings["workers"]["found"]
 
 
-FOR_EVER = "1000000"  # seconds: who waits for the settings' own timeout never returns
+FOR_EVER = "1000000"  # seconds; a command that waited for this timeout would never return
 
 
 @contextmanager
 def stopped(server: EmbeddedServer) -> Iterator[SimpleNamespace]:
-    """Stop the process of a server for a block; afterwards `tries` says how many connections it was asked for."""
+    """Stop the server's process for a block; afterwards `tries` is the number of connections that were attempted."""
     assert server.pid is not None
     with server.client() as client:
         before, asked = client.info("stats")["total_connections_received"], SimpleNamespace(tries=0)
@@ -155,7 +155,7 @@ def stopped(server: EmbeddedServer) -> Iterator[SimpleNamespace]:
             yield asked
         finally:
             os.kill(server.pid, signal.SIGCONT)
-            client.ping()  # in the turn in which the server answers it, it accepts the connections that waited
+            client.ping()  # by the time the server answers, it has accepted the waiting connections
             asked.tries = client.info("stats")["total_connections_received"] - before
 
 
@@ -173,7 +173,7 @@ def test_readers_report_a_stopped_server_after_one_try(
     assert shown.returncode == 2
     assert "does not answer" in shown.stderr
     assert SILENT in shown.stderr
-    assert asked.tries == 1, "timeouts of tries add up"
+    assert asked.tries == 1, "several tries would add up their timeouts"
 
 
 @pytest.mark.parametrize("embedded", [False, True], ids=["server", "data folder"])
@@ -204,7 +204,7 @@ def test_a_scrape_reports_a_stopped_server_after_one_try(server: EmbeddedServer)
         assert scrapes[0].get_sample_value("cogitate_ledger_up", {"run": "r"}) == 1
 
 
-def test_a_server_that_is_slow(server: EmbeddedServer, tmp_path: Path) -> None:
+def test_status_and_doctor_report_a_slow_server(server: EmbeddedServer, tmp_path: Path) -> None:
     with SlowWay(server) as way:
         asked: dict[str, Any] = {"data_dir": tmp_path, "COGITATE_REDIS_URL": way.url}
         shown, examined = typed("status", "r", **asked), typed("doctor", "--json", **asked)
@@ -216,15 +216,15 @@ def test_a_server_that_is_slow(server: EmbeddedServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("commands", [["+info"], []])
-def test_the_servers_reply_decides_where_a_test_write_is_forbidden(server: EmbeddedServer, commands: list[str]) -> None:
+def test_info_replaces_a_forbidden_test_write(server: EmbeddedServer, commands: list[str]) -> None:
     with server.client() as client:
         client.acl_setuser("looks", enabled=True, passwords=["+p"], commands=commands)
         with Redis(unix_socket_path=str(server.socket), username="looks", password="p") as looking:
             assert refused_writes(looking) == ""
             client.config_set("maxmemory", 1)
-            assert refused_writes(looking) == (FULL if commands else ""), "nothing is known without INFO"
+            assert refused_writes(looking) == (FULL if commands else ""), "only INFO tells that memory is full"
 
 
-def test_a_server_that_is_well_is_not_touched(server: EmbeddedServer, client: Redis) -> None:
+def test_the_check_of_a_healthy_server_leaves_no_key(server: EmbeddedServer, client: Redis) -> None:
     assert redis_problems(client) == []
     assert not client.exists(PROBE)

@@ -1,4 +1,4 @@
-"""`cogitate report` and `cogitate estimate` as a user types them, on a town whose owners have odd names."""
+"""`cogitate report` and `cogitate estimate` as a user types them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.live_redis import empty_redis
 
 ODD = "agent:<script>alert(1)</script>"
 SECRET = "The miller whispered that the sluice is open."
-TICKS = 26 * 6  # of ten minutes
+TICKS = 26 * 6  # 26 hours of ten-minute ticks
 
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the run of a town."""
+    """Return a data folder with the run of a town."""
     folder = tmp_path_factory.mktemp("reported") / "data"
     with EmbeddedServer(folder):
         summary(
@@ -52,7 +52,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Parts(HTMLParser):
-    """Which tags a page has, how deep they nest, and its text."""
+    """A parser that collects a page's tags and text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Parts(HTMLParser):
         self.words.append(data)
 
 
-def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
+def test_a_report_is_one_self_contained_file(lived: Path) -> None:
     facts = summary("report", "town", "--out", lived / "town.html", data_dir=lived)
     page = Path(facts["out"]).read_text()
     assert (facts["run"], facts["bytes"]) == ("town", len(page.encode()))
@@ -88,16 +88,16 @@ def test_a_report_is_one_file_with_everything_in_it(lived: Path) -> None:
         "Estimate and actual amounts",
     ]
     assert page.count("<svg class") >= 4
-    assert "tick.run.jobs = 1" in parts.words, "what refused is named"
+    assert "tick.run.jobs = 1" in parts.words, "the limit that refused is named"
     assert "when the run began" in page
     plan = {one["what"]: one for one in facts["estimate"] if one["kind"] == "plan"}
     assert (plan["requests"]["actual"], plan["requests"]["within"]) == (3, True)
     assert plan["jobs"]["estimated"]["likely"] == plan["jobs"]["actual"] == 1
-    assert "calls" not in plan, "no model was asked"
-    assert "wrote town.html" in typed("report", "town", data_dir=lived).stdout, "by default, where the user is"
+    assert "calls" not in plan, "no model was called"
+    assert "wrote town.html" in typed("report", "town", data_dir=lived).stdout, "by default in the current folder"
 
 
-def test_a_report_tells_how_the_run_was_made_and_what_operators_asked(valkey: EmbeddedServer, tmp_path: Path) -> None:
+def test_a_report_shows_the_runs_settings_and_operators_requests(valkey: EmbeddedServer, tmp_path: Path) -> None:
     given = Settings(data_dir=tmp_path, seconds_per_tick=600, workers=0, morning=90)
     with valkey.client() as client:
         client.flushall()
@@ -121,7 +121,7 @@ def test_a_report_tells_how_the_run_was_made_and_what_operators_asked(valkey: Em
         "limit day.run.jobs 9 | ann | <b>too dear</b> | took effect",
     ):
         assert told in said
-    assert "retention_days" not in said, "it is the default"
+    assert "retention_days" not in said, "a default is omitted"
     assert re.search(r"tick 2 \| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \| limit day.run.jobs 9", said)
 
 
@@ -136,7 +136,7 @@ def test_an_estimate_learns_from_earlier_runs(lived: Path) -> None:
     assert "act, prune: measured in the built-in town" in without
 
 
-def test_an_estimate_fits_80_columns_where_limits_refuse_and_ticks_are_paced(tmp_path: Path) -> None:
+def test_an_estimate_with_refusals_and_a_tick_rate_fits_80_columns(tmp_path: Path) -> None:
     said = typed(
         "estimate",
         "--agents",
@@ -193,7 +193,7 @@ def test_names_are_escaped_and_memories_omitted(tmp_path: Path) -> None:
     assert all(len(found) == 1 for found in colours.values()), "a kind has one colour in all charts"
     figures, whole = run_figures(client, "odd", tmp_path), summarise_run(client, "odd")
     kept = [sum(counts[name] for counts in whole.memories.values()) for name in ("live", "archived")]
-    assert [figures.entries, figures.archive] == kept, "memories are counted as they are"
+    assert [figures.entries, figures.archive] == kept, "the counts match the summary"
     assert kept[1] > 0
     ended = {kind: sum(jobs["end"].values()) for kind, jobs in whole.jobs.items()}
     assert dict(figures.ended) == ended

@@ -1,4 +1,4 @@
-"""What an operator types once a model is back: a plan that the heuristic had to make is asked for again."""
+"""`cogitate retry` after an outage: a model's plan replaces the heuristic's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RUN = "again"
 
 @pytest.fixture
 def endpoint() -> Iterator[FakeEndpoint]:
-    """A model that refuses to answer, until it is told to."""
+    """Yield a model that refuses every request until the test changes it."""
     with FakeEndpoint(faults={"refusal": 1.0}) as running:
         yield running
 
@@ -37,7 +37,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 @pytest.fixture
 def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.Popen[bytes]]:
-    """A paced run that asks that model; its people plan from 00:30 on, and no plan comes too late."""
+    """Run a paced town that calls this model; agents plan from 00:30 on, and no plan comes too late."""
     told = {
         "COGITATE_BASE_URL": endpoint.url,
         "OPENAI_API_KEY": "any",
@@ -80,7 +80,7 @@ def host(server: EmbeddedServer, endpoint: FakeEndpoint) -> Iterator[subprocess.
         started.wait()
 
 
-def test_a_retried_plan_is_replaced(
+def test_a_retry_replaces_the_heuristics_plan_by_the_models(
     server: EmbeddedServer, host: subprocess.Popen[bytes], endpoint: FakeEndpoint, eventually: Eventually
 ) -> None:
     def plans(source: str) -> list[JobRecord]:
@@ -93,13 +93,13 @@ def test_a_retried_plan_is_replaced(
         return [plan for plan in applied if plan.source == source]
 
     with server.client() as client:
-        eventually(lambda: plans("heuristic"), "a plan that the heuristic had to make", 60)
+        eventually(lambda: plans("heuristic"), "a plan by the heuristic", 60)
         failed = plans("heuristic")[-1]
         endpoint.change(faults={})
         (request,) = summary("retry", failed.id, data_dir=server.data_dir)["requests"]
         assert request["state"] == "applied"
         again = f"{RUN}/{request['detail']}"
-        eventually(lambda: again in [plan.id for plan in plans("llm")], "what the model says to the new job", 60)
+        eventually(lambda: again in [plan.id for plan in plans("llm")], "the model's plan by the new job", 60)
         (was,), (now,) = failed.appended, next(plan for plan in plans("llm") if plan.id == again).appended
 
     memory = summary("memory", RUN, failed.owner, data_dir=server.data_dir)

@@ -1,4 +1,4 @@
-"""`cogitate status --watch`: a line for each change, until the run ends or Ctrl-C."""
+"""`cogitate status --watch`: a line per change, until the run ends or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.patience import LONGEST
 
 @pytest.fixture
 def small(client: Redis) -> Host:
-    """A run that the test drives."""
+    """Return a run that the test drives."""
     host = Host(client, run="small")
     assert host.ledger.present(msgspec.json.encode(this_process()), 3600.0)
     return host
@@ -78,7 +78,7 @@ def test_watch_redraws_a_terminal(client: Redis, small: Host, monkeypatch: pytes
     assert "small  running  tick 1" in screen.getvalue()
 
 
-def test_watching_needs_a_run(tmp_path: Path) -> None:
+def test_watching_requires_the_name_of_a_run(tmp_path: Path) -> None:
     done = typed("status", "--watch", data_dir=tmp_path / "data")
     assert done.returncode == 2
     assert "cogitate status RUN --watch" in done.stderr

@@ -1,4 +1,4 @@
-"""Whatever a run's texts hold, no command lets them steer the terminal: each such character is written out."""
+"""No text of a run can control the terminal: commands escape every control character."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OWNER_SHOWN = r"agent:\u202eada\x9b"
 
 
 class Shout(Kind):
-    """A kind that plans, and remembers, what would steer a terminal."""
+    """A kind whose thoughts contain terminal control sequences."""
 
     name = "shout"
     order = 91
@@ -45,12 +45,12 @@ class Shout(Kind):
 
 @pytest.fixture(scope="module")
 def steered(valkey_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """A data folder, and the address of a server with a run in which everything that can be said is hostile."""
+    """Yield a data folder and the URL of a server with a run whose texts and names are all hostile."""
     folder = tmp_path_factory.mktemp("steered")
     with valkey_server.client() as client, pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "cogitate.scheduler.intake.checks._HIDDEN", re.compile("[\x00-\x1f]")
-        )  # older versions took such owners
+        )  # older versions accepted such owners
         client.flushall()
         live(folder, client)
         yield folder, valkey_server.url
@@ -105,14 +105,14 @@ def test_no_command_writes_terminal_control_sequences(name: str, steered: tuple[
     assert visible(said) == said
     assert done.returncode == (2 if name in ("nobody", "no job") else 0), said
     if name in ("memory", "query", "job"):
-        assert SHOWN in said, "nothing of it is left out"
+        assert SHOWN in said, "the text is complete"
     if name in ("memory", "query", "plan", "jobs", "job", "nobody"):
         assert OWNER_SHOWN in said
     if name in ("runs", "status"):
         assert r"\x1b[2J" in said
 
 
-def test_a_report_turns_nothing_round(steered: tuple[Path, str]) -> None:
+def test_a_report_escapes_control_characters(steered: tuple[Path, str]) -> None:
     folder, url = steered
     page = folder / "all.html"
     done = typed("report", RUN, "--out", page, data_dir=folder / "data", COGITATE_REDIS_URL=url)
@@ -139,7 +139,7 @@ def test_text_is_shown_unchanged_and_hidden_characters_are_escaped(capsys: pytes
     assert visible("\ud800") == r"\ud800"
 
 
-def test_a_line_of_json_means_the_same() -> None:
+def test_escaped_json_decodes_to_the_same_value() -> None:
     line = json.dumps({"a": TEXT + "\U000e0041"}, ensure_ascii=False).encode()
     shown = visible_json(line)
     assert visible(shown.decode()) == shown.decode()
@@ -154,8 +154,8 @@ def test_a_log_shows_names_of_owners_as_text(capsys: pytest.CaptureFixture[str])
     assert OWNER_SHOWN in err
 
 
-def test_every_command_prints_with_this_console() -> None:
-    """rich's own would take markup, and let everything through."""
+def test_every_command_prints_through_the_escaping_console() -> None:
+    """Check that no module uses rich's own console, which interprets markup and escapes nothing."""
     modules = [path for package in ("hosting", "ops") for path in sorted((ROOT / package).glob("**/*.py"))]
     assert len(modules) > 70
     direct = [path.name for path in modules if " Console(" in path.read_text()]

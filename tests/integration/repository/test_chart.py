@@ -1,6 +1,6 @@
-"""The Helm chart without a cluster: Helm's own engine renders it, and the schemas of Kubernetes and KEDA check it.
+"""The Helm chart without a cluster: Helm's own engine renders it, and the schemas of Kubernetes and KEDA validate it.
 
-What its containers run is compared with docker-compose.yml, whose services `test_compose` starts as they are written.
+The containers' commands are compared with docker-compose.yml, whose services `test_compose` starts as written.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ def _rendered(values: str) -> list[dict[str, Any]]:
 
 
 def rendered(name: str = "defaults") -> list[dict[str, Any]]:
-    """Return all objects that Helm makes of the chart with these values."""
+    """Return all objects that Helm renders from the chart with the named values."""
     return _rendered(json.dumps(VALUES[name]))
 
 
 def one(kind: str, part: str, values: str = "defaults") -> dict[str, Any]:
-    """Return the object of a kind that belongs to a part, such as "worker"."""
-    (found,) = [it for it in rendered(values) if (it["kind"], component(it)) == (kind, part)]
-    return found
+    """Return the object of a kind that belongs to a component, such as "worker"."""
+    (match,) = [made for made in rendered(values) if (made["kind"], component(made)) == (kind, part)]
+    return match
 
 
 def component(made: dict[str, Any]) -> str:
@@ -68,7 +68,7 @@ def component(made: dict[str, Any]) -> str:
 
 
 def pods(values: str) -> dict[str, dict[str, Any]]:
-    """Return the pod template of each part."""
+    """Return the pod template of each component."""
     return {
         component(made): made["spec"]["template"]
         for made in rendered(values)
@@ -76,7 +76,7 @@ def pods(values: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_helm_finds_no_fault() -> None:
+def test_helm_lint_reports_only_the_missing_icon() -> None:
     found = helm.lint(str(CHART))
     assert found["errors"] == []
     assert [message["error"] for message in found["messages"]] == ["icon is recommended"]
@@ -94,20 +94,20 @@ def test_kubernetes_accepts_every_object(version: str, name: str) -> None:
     assert checked >= 3
 
 
-def test_a_field_that_kubernetes_does_not_know_is_found() -> None:
+def test_a_field_unknown_to_kubernetes_is_reported() -> None:
     made = json.loads(json.dumps(one("Deployment", "worker")))
     made["spec"]["template"]["spec"]["containers"][0]["resource"] = {}
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(made, KUBERNETES[-1], strict=True)
 
 
-def test_keda_scales_the_workers_alone_and_nothing_else_does() -> None:
+def test_keda_scales_only_the_workers() -> None:
     schema = json.loads((ROOT / "tests/fixtures/keda-scaledobject.json").read_text())
     scaled = one("ScaledObject", "worker", "autoscaled")
     jsonschema.validate(scaled, schema)
     workers, flower = one("Deployment", "worker", "autoscaled"), one("Service", "flower", "autoscaled")
     assert scaled["spec"]["scaleTargetRef"]["name"] == workers["metadata"]["name"]
-    assert "replicas" not in workers["spec"], "an upgrade would set it"
+    assert "replicas" not in workers["spec"], "an upgrade would reset the autoscaled number"
     assert one("Deployment", "worker")["spec"]["replicas"] == 2
     (trigger,) = scaled["spec"]["triggers"]
     (port,) = flower["spec"]["ports"]
@@ -150,7 +150,7 @@ def variables(made: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("part", ["worker", "host", "flower", "redis"])
-def test_containers_run_what_those_of_compose_run(part: str) -> None:
+def test_containers_run_the_commands_of_compose(part: str) -> None:
     service = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"][part]
     (container,) = pods("defaults")[part]["spec"]["containers"]
     command = [*container.get("command", []), *container["args"]]
@@ -160,7 +160,7 @@ def test_containers_run_what_those_of_compose_run(part: str) -> None:
         del command[at : at + 2]  # the image's own folder in compose
         assert container["image"] == service["image"]
     assert command == composed
-    given = {it["name"]: it["value"].replace("@demo-cogitate-redis:", "@redis:") for it in container["env"]}
+    given = {item["name"]: item["value"].replace("@demo-cogitate-redis:", "@redis:") for item in container["env"]}
     fixed = {
         name: str(value)
         for name, value in service["environment"].items()
@@ -173,7 +173,7 @@ def test_containers_run_what_those_of_compose_run(part: str) -> None:
     assert all(item["key"] == item["path"] for item in secrets["items"])
 
 
-def test_the_servers_users_are_those_of_compose() -> None:
+def test_the_chart_and_compose_share_the_servers_users() -> None:
     files = one("ConfigMap", "redis")["data"]
     assert files == {name: (ROOT / "ops/acl" / name).read_text() for name in ("start.sh", "users.acl")}
 
@@ -192,7 +192,7 @@ def test_settings_and_servers_reach_hosts_and_workers() -> None:
     assert "redis" not in pods("own servers")
 
 
-def test_only_pods_of_the_release_reach_its_server_and_selectors_meet_their_pods() -> None:
+def test_only_pods_of_the_release_reach_its_server_and_selectors_match_their_pods() -> None:
     for name in VALUES:
         templates = pods(name)
         for made in rendered(name):
@@ -227,12 +227,12 @@ def test_only_pods_of_the_release_reach_its_server_and_selectors_meet_their_pods
         ({"host": {"type": "Deployment"}}, "host"),
     ],
 )
-def test_values_that_cannot_work_are_refused(values: dict[str, Any], message: str) -> None:
+def test_invalid_values_are_refused(values: dict[str, Any], message: str) -> None:
     with helm.Chart.load(str(CHART)) as chart, pytest.raises(helm.HelmError, match=message):
         chart.render(values, name="demo", namespace="town")
 
 
-def test_versions_agree() -> None:
+def test_version_and_schema_of_the_chart_are_current() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["appVersion"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert set(yaml.safe_load((CHART / "values.yaml").read_text())) == set(

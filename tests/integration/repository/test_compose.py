@@ -1,4 +1,4 @@
-"""The files of Docker Compose without a Docker engine: they are valid, and each service's command runs as written."""
+"""The Docker Compose files without a Docker engine: they are valid, and each service's command runs as written."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ SECRETS |= {"flower_basic_auth": LOGIN, "openai_api_key": ""}
 RUN = "town-3"
 GIVEN = {"AGENTS": "3", "RUN": RUN, "COGITATE_SECONDS_PER_TICK": "120"}
 MACHINES = ("docker-compose.yml", "docker-compose.machines.yml")
-LEDGER, WORKERS, HOSTS = (f"127.0.0.{number}" for number in (3, 2, 1))  # a machine that has only the others misses it
+LEDGER, WORKERS, HOSTS = (f"127.0.0.{number}" for number in (3, 2, 1))  # the addresses of three machines
 
 pytestmark = pytest.mark.system
 
 
 def compose(given: Mapping[str, str], *files: str) -> subprocess.CompletedProcess[str]:
-    """`docker-compose config` for all services."""
+    """Run `docker-compose config` for all services."""
     if shutil.which("docker-compose") is None:
-        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        # COGITATE_REQUIRE_SYSTEM, as in CI, makes this skip a failure.
         pytest.skip("no docker-compose on this machine")
     return subprocess.run(
         ["docker-compose", *(f"--file={file}" for file in files), "--profile=town", "--profile=operator", "config"],
@@ -78,7 +78,7 @@ def test_rabbitmq_carries_the_messages_of_every_service_on_request() -> None:
     assert "ports" not in rabbitmq
 
 
-def test_three_machines_find_the_one_ledger_whose_address_must_be_given() -> None:
+def test_three_machines_require_and_use_the_address_of_the_ledger() -> None:
     done = compose(GIVEN, *MACHINES)
     assert done.returncode != 0
     assert "set it to the address of the machine of redis" in done.stderr
@@ -91,11 +91,11 @@ def test_three_machines_find_the_one_ledger_whose_address_must_be_given() -> Non
 
 
 class Services:
-    """Runs the services as local processes, with local ports and folders in place of containers' names and paths.
+    """The services as local processes, with local ports and folders instead of containers' names and paths.
 
     Args:
-        files: what `docker-compose` reads; by default docker-compose.yml.
-        machines: by service the loopback address that stands for its machine, where that is not 127.0.0.1.
+        files: the files that `docker-compose` reads; by default docker-compose.yml.
+        machines: for each service on a machine other than 127.0.0.1, that machine's loopback address.
     """
 
     def __init__(self, folder: Path, *files: str, given: Mapping[str, str] = GIVEN, **machines: str) -> None:
@@ -122,11 +122,11 @@ class Services:
 
     @contextmanager
     def started(self, name: str, *more: str, program: str = "") -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-        """A service's command, with its environment, for a block; its process and its log.
+        """Run a service's command in its environment for a block, and yield its process and its log file.
 
         Args:
-            more: arguments after those of the command.
-            program: what an image starts by itself.
+            more: arguments added to the command.
+            program: the image's entry point, if the command has only arguments.
         """
         service = self._services[name]
         environment = service.get("environment", {})
@@ -148,7 +148,7 @@ class Services:
             yield process, log
 
     def address(self, name: str) -> str:
-        """Return the address at which a service listens: a published one, or that of its machine."""
+        """Return the address at which a service listens: its published address, or that of its machine."""
         published = self._services[name].get("ports", ()) if name in self._machines else ()
         return next((port.partition(":")[0] for port in published), self._machines.get(name, "127.0.0.1"))
 
@@ -162,7 +162,7 @@ class Services:
 
 def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., None]) -> None:
     if shutil.which("prometheus") is None:
-        # Under COGITATE_REQUIRE_SYSTEM, as in CI, this is a failure.
+        # COGITATE_REQUIRE_SYSTEM, as in CI, makes this skip a failure.
         pytest.skip("no prometheus on this machine")
     services = Services(tmp_path)
     watch = f"127.0.0.1:{services.prometheus}"
@@ -184,12 +184,12 @@ def test_each_service_runs_as_written(tmp_path: Path, eventually: Callable[..., 
             with services.started("host") as (host, host_log):
                 _answers(eventually, f"http://127.0.0.1:{services.host}/metrics", host_log)
                 host.kill()
-            with services.started("host") as (host, host_log):  # as its container starts again
+            with services.started("host") as (host, host_log):  # as if its container restarted
                 assert host.wait(LONGEST) == 0, host_log.read_text()
             assert "failed" not in worker_log.read_text(), worker_log.read_text()
             with services.started("operator") as (operator, status):
                 assert operator.wait(LONGEST) == 0, status.read_text()
-            assert re.findall(r"town-\S+", status.read_text()) == [RUN], "the same run goes on"
+            assert re.findall(r"town-\S+", status.read_text()) == [RUN], "the same run continues"
             address = f"http://127.0.0.1:{services.flower}"
             _answers(eventually, address, flower_log, status=401)
             assert f'"{RUN}"' in get(f"{address}/budgets/data", LOGIN)[1]
@@ -219,7 +219,7 @@ def test_the_services_run_on_three_machines(tmp_path: Path, eventually: Callable
 
 
 def _answers(eventually: Callable[..., None], address: str, log: Path, status: int = 200) -> None:
-    """Wait until a service answers at an address; what it logged is said when it does not."""
+    """Wait until a service answers at an address with this status; add its log to the error if it does not."""
 
     def answers() -> bool:
         try:

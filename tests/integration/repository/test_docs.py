@@ -1,4 +1,4 @@
-"""What the documents say can be typed, can be typed."""
+"""The commands, options and examples of the documents work as shown."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PAGES = {str(page.relative_to(ROOT)): page.read_text() for page in pages(ROOT)}
 
 
 def blocks(language: str, page: str = "README.md") -> list[str]:
-    """The README's or another page's examples in one language, in order."""
+    """Return a page's code blocks in one language, in order."""
     found = re.findall(r"^```(\w+)\n(.*?)^```$", PAGES[page], flags=re.MULTILINE | re.DOTALL)
     return [body for name, body in found if name == language]
 
 
 def commands(page: str) -> list[str]:
-    """Calls of `cogitate` that a page shows, in blocks and between backticks."""
+    """Return the calls of `cogitate` that a page shows, in code blocks and between backticks."""
     lines = [line.partition("#")[0] for body in blocks("sh", page) for line in body.splitlines()]
     text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
     shown = [*lines, *re.findall(r"`([^`\n]+)`", text)]
@@ -37,7 +37,7 @@ def commands(page: str) -> list[str]:
 
 
 def run(*command: str, cwd: Path) -> str:
-    """Return what a command prints; it must succeed. One worker is enough for what it shows, and starts sooner."""
+    """Run a command with one worker, which starts soonest, check that it succeeds, and return its output."""
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -52,7 +52,7 @@ def run(*command: str, cwd: Path) -> str:
 
 
 def times(example: str) -> range:
-    """Return how often an example is run: a second time where it may find what the first has left."""
+    """Return how often to run an example: twice, to meet the first run's state, unless it is inline and has none."""
     return range(1 if "inline=True" in example else 2)
 
 
@@ -61,7 +61,7 @@ def test_the_commands_of_the_first_screen_run_as_typed(tmp_path: Path) -> None:
     out = run("bash", "-euc", script, cwd=tmp_path)
     assert "Run first: finished" in out
     assert "rebuilt and agree" in out
-    assert "Run first: finished" in run("bash", "-euc", script.splitlines()[0], cwd=tmp_path)  # it was deleted
+    assert "Run first: finished" in run("bash", "-euc", script.splitlines()[0], cwd=tmp_path)  # the script deleted it
 
 
 def test_the_host_of_the_readme_runs_and_sees_plans(tmp_path: Path) -> None:
@@ -72,11 +72,11 @@ def test_the_host_of_the_readme_runs_and_sees_plans(tmp_path: Path) -> None:
         assert "agent:ben [" in out
 
 
-def test_the_readmes_test_passes_in_a_separate_project(tmp_path: Path) -> None:
+def test_the_test_of_the_readme_passes_in_a_separate_project(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(next(body for body in blocks("python") if "cogitate_loop" in body))
     (tmp_path / "cogitate.toml").write_text(
         '[model]\nllm = "openai"\n[budget]\nlimit_usd = 1.0\n'
-    )  # which is for runs, not for tests
+    )  # applies to runs, not to tests
     assert "1 passed" in run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=tmp_path)
 
 
@@ -87,13 +87,14 @@ def test_the_configuration_file_of_the_readme_can_be_read(tmp_path: Path, monkey
         assert Settings().workers == 4
 
 
-PLOTTING = "docs/how-to/plotting.md"  # whose example reads what its commands have written
+# Pages whose examples need more than to be run by themselves:
+PLOTTING = "docs/how-to/plotting.md"  # its example reads files that its commands write
 COMPARING = "docs/how-to/comparing.md"
-IMPORTING = "docs/how-to/importing.md"  # so here
-HOSTING = "docs/how-to/hosting.md"  # whose hosts each print what they do
-EXPERIMENTS = ("docs/how-to/experiments.md", "docs/tutorial/an-experiment.md")  # so here
-CONCORDIA = "docs/how-to/concordia.md"  # which needs Python 3.12
-ROUNDS, WORLDS = "docs/how-to/rounds.md", "docs/tutorial/three-worlds.md"  # whose examples print what the pages show
+IMPORTING = "docs/how-to/importing.md"  # as for plotting
+HOSTING = "docs/how-to/hosting.md"  # each of its hosts prints something
+EXPERIMENTS = ("docs/how-to/experiments.md", "docs/tutorial/an-experiment.md")  # as for plotting
+CONCORDIA = "docs/how-to/concordia.md"  # needs Python 3.12
+ROUNDS, WORLDS = "docs/how-to/rounds.md", "docs/tutorial/three-worlds.md"  # the pages show their examples' output
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ ROUNDS, WORLDS = "docs/how-to/rounds.md", "docs/tutorial/three-worlds.md"  # who
         for page in PAGES
         if page not in ("README.md", PLOTTING, IMPORTING, CONCORDIA, COMPARING, ROUNDS, WORLDS, *EXPERIMENTS)
         for number, body in enumerate(blocks("python", page))
-        if "import watches" not in body and 'run="kepler"' not in body  # whose output another test compares
+        if "import watches" not in body and 'run="kepler"' not in body  # another test compares their output
     ],
 )
 def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: Path) -> None:
@@ -118,7 +119,7 @@ def test_a_concordia_agent_resumes(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(blocks("python", CONCORDIA)[0])
     for _ in range(2):
         said = run(sys.executable, "agent.py", cwd=tmp_path)
-    assert said == ""  # the second time the run is over
+    assert said == ""  # in the second process the run is already finished
 
 
 def test_a_day_is_plotted_from_the_files_of_earlier_commands(tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_agents_of_another_program_think_for_a_day(form: str, owner: str, tmp_pa
     assert "reflection" in run("bash", "-euc", f"cogitate memory {form} {owner} --json", cwd=tmp_path)
 
 
-def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:
+def test_the_story_of_the_page_is_remembered_by_everyone(tmp_path: Path) -> None:
     (tmp_path / "story.py").write_text(
         next(body for body in blocks("python", "docs/how-to/extending.md") if "left_location" in body)
     )
@@ -188,9 +189,7 @@ def test_the_story_that_is_shown_is_remembered(tmp_path: Path) -> None:
     ("page", "host", "module"),
     [("docs/how-to/hosting.md", 'run="kepler"', ""), ("docs/how-to/extending.md", 'run="watches"', "watches")],
 )
-def test_the_plans_of_a_station_are_those_that_the_page_shows(
-    page: str, host: str, module: str, tmp_path: Path
-) -> None:
+def test_a_station_makes_the_plans_that_the_page_shows(page: str, host: str, module: str, tmp_path: Path) -> None:
     if module:
         kind = next(body for body in blocks("python", page) if '@kind(name="plan"' in body)
         (tmp_path / f"{module}.py").write_text(kind)
@@ -198,7 +197,7 @@ def test_the_plans_of_a_station_are_those_that_the_page_shows(
     assert run(sys.executable, "host.py", cwd=tmp_path) in blocks("text", page)
 
 
-def test_the_page_shows_the_memories_that_are_read(tmp_path: Path) -> None:
+def test_reading_memories_prints_what_the_page_shows(tmp_path: Path) -> None:
     page = "docs/how-to/reading-memories.md"
     (tmp_path / "read.py").write_text(blocks("python", page)[0])
     assert run(sys.executable, "read.py", cwd=tmp_path) == blocks("text", page)[0]
@@ -212,7 +211,7 @@ def test_the_page_shows_the_memories_that_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_the_rounds_that_are_shown_are_those_that_are_played(number: int, tmp_path: Path) -> None:
+def test_the_rounds_print_what_the_page_shows(number: int, tmp_path: Path) -> None:
     example = blocks("python", ROUNDS)[number]
     assert len([line for line in example.splitlines() if line]) <= 35
     (tmp_path / "rounds.py").write_text(example)
@@ -220,14 +219,14 @@ def test_the_rounds_that_are_shown_are_those_that_are_played(number: int, tmp_pa
         assert run(sys.executable, "-W", "error", "rounds.py", cwd=tmp_path) == blocks("text", ROUNDS)[number]
 
 
-def test_the_auction_of_a_mesa_model_is_the_one_that_is_held(tmp_path: Path) -> None:
+def test_the_auction_of_a_mesa_model_prints_what_the_page_shows(tmp_path: Path) -> None:
     page = "docs/how-to/mesa.md"
     (tmp_path / "auction.py").write_text(next(body for body in blocks("python", page) if ".decide(" in body))
     assert run(sys.executable, "auction.py", cwd=tmp_path) == blocks("text", page)[1]
 
 
 @pytest.mark.parametrize(("number", "most"), [(0, 35), (1, 40), (2, 40)])
-def test_three_worlds_think_what_the_page_shows(number: int, most: int, tmp_path: Path) -> None:
+def test_three_worlds_print_what_the_page_shows(number: int, most: int, tmp_path: Path) -> None:
     example = blocks("python", WORLDS)[number]
     lines = len([line for line in example.splitlines() if line])
     assert lines <= most
@@ -237,7 +236,7 @@ def test_three_worlds_think_what_the_page_shows(number: int, most: int, tmp_path
         assert run(sys.executable, "-W", "error", "world.py", cwd=tmp_path) == blocks("text", WORLDS)[number]
 
 
-def test_every_command_and_option_that_is_shown_exists() -> None:
+def test_every_shown_command_and_option_exists() -> None:
     shown = [line for page in PAGES for line in commands(page)]
     names = sorted({line.split()[1] for line in shown})
     assert {"run", "worker", "replay", "audit", "status", "memory", "config"} <= set(names)
@@ -245,18 +244,18 @@ def test_every_command_and_option_that_is_shown_exists() -> None:
         known = CliRunner().invoke(app, [name, "--help"])
         assert known.exit_code == 0, name
         for line in shown:
-            if line.split()[1] == name and name != "worker":  # whose further options are Celery's
+            if line.split()[1] == name and name != "worker":  # it passes further options to Celery
                 assert [option for option in re.findall(r"--[a-z-]+", line) if option not in known.output] == [], line
 
 
-def test_every_variable_that_is_shown_is_a_setting(subtests: pytest.Subtests) -> None:
+def test_every_shown_variable_is_a_setting(subtests: pytest.Subtests) -> None:
     for page in PAGES:
         with subtests.test(page=page):
             shown = {name.partition("__")[0].lower() for name in re.findall(r"\bCOGITATE_([A-Z]\w*)", PAGES[page])}
             assert shown - {"recordings", "require_system"} <= set(Settings.model_fields)
 
 
-def test_every_page_that_is_linked_exists(subtests: pytest.Subtests) -> None:
+def test_every_linked_page_and_heading_exists(subtests: pytest.Subtests) -> None:
     for page in PAGES:
         with subtests.test(page=page):
             for target in re.findall(r"\]\(((?!https?:)[^)]+)", PAGES[page]):
@@ -270,7 +269,7 @@ def test_every_page_that_is_linked_exists(subtests: pytest.Subtests) -> None:
                     )
 
 
-def test_the_readme_leads_to_every_page_by_the_index() -> None:
+def test_the_index_links_every_page_and_the_readme_links_the_index() -> None:
     index = ROOT / "docs" / "index.md"
     assert "](docs/index.md)" in README
     linked = {index.parent / target for target in re.findall(r"\]\(([^)#]+)", index.read_text())}

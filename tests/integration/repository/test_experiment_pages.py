@@ -1,4 +1,4 @@
-"""The pages on experiments: each file saved, each command in order, with what the pages say they print."""
+"""The pages on experiments: save each file, run each command in order, and compare the output with the pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAVED = re.compile(r"[Ss]ave (?:this|it) as `([\w.]+)`|and this as `([\w.]+)`")
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    """Return each block of a page that is saved, run or printed, with its file, "run", "python" or "printed"."""
+    """Return a page's blocks, each with the file to save it as, or with "run", "python" or "printed"."""
     found, file = [], ""
     for text, language, body in re.findall(r"(.*?)^```(\w+)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL):
         named = SAVED.findall(text)
@@ -26,7 +26,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def check_page(name: str, folder: Path) -> int:
-    """Do what a page says, and return how many blocks of output were compared."""
+    """Follow a page's steps, and return the number of output blocks that were compared."""
     found = blocks((ROOT / "docs" / name).read_text())
     lines = ["set -eu"]
     for what, body in found:
@@ -56,11 +56,11 @@ def check_page(name: str, folder: Path) -> int:
     return checked
 
 
-def test_the_tutorial_leads_from_a_hypothesis_to_a_plot(tmp_path: Path) -> None:
+def test_the_tutorial_prints_the_shown_output_and_writes_the_plot(tmp_path: Path) -> None:
     assert check_page("tutorial/an-experiment.md", tmp_path) == 3
     assert "<svg" in (tmp_path / "afternoon" / "plot.svg").read_text()
 
 
-def test_the_experiments_of_the_guide_run(tmp_path: Path) -> None:
+def test_the_experiments_of_the_guide_print_the_shown_output(tmp_path: Path) -> None:
     assert check_page("how-to/experiments.md", tmp_path) == 1
     assert (tmp_path / "reflection" / "summary.html").exists()

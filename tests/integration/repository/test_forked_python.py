@@ -1,4 +1,4 @@
-"""Processes that tests fork from one that has imported the product behave as if an interpreter had started them."""
+"""Processes forked by `tests.forked_python` behave as if an interpreter had started them."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def test_a_forked_process_keeps_its_arguments_environment_and_input(folder: Path
         "theirs": os.environ["PYTEST_CURRENT_TEST"],
         "input": "typed",
     }
-    assert len(descriptors) == 5, "three streams, the channel to its zygote, and the listed folder"
+    assert len(descriptors) == 5, "the three streams, the channel to its zygote, and the listed folder"
 
 
-def test_it_ends_as_an_interpreter_does(folder: Path) -> None:
+def test_a_forked_process_exits_as_an_interpreter_does(folder: Path) -> None:
     done = subprocess.run([sys.executable, "ends.py", "3"], cwd=folder, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "main\nthread\nat exit\n", "said\n")
     done = subprocess.run([sys.executable, "wrong.py"], cwd=folder, capture_output=True, text=True, check=False)
@@ -111,7 +111,7 @@ def test_a_nested_process_is_a_child_of_the_forked_one(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("variable", "value"), [("PYTHONHASHSEED", "1"), ("PYTHONPATH", "elsewhere")])
-def test_an_interpreter_that_starts_otherwise_is_not_forked(folder: Path, variable: str, value: str) -> None:
+def test_a_process_with_other_python_variables_is_not_forked(folder: Path, variable: str, value: str) -> None:
     done = subprocess.run(
         [sys.executable, "tell.py"],
         cwd=folder,
@@ -124,7 +124,7 @@ def test_an_interpreter_that_starts_otherwise_is_not_forked(folder: Path, variab
 
 
 def in_a_shell(script: str, folder: Path, **environment: str) -> str:
-    """Return what a script prints; it must succeed."""
+    """Run a script in a shell, check that it succeeds, and return its output."""
     return subprocess.run(
         ["bash", "-euc", script],
         cwd=folder,
@@ -153,7 +153,7 @@ def test_a_process_forked_from_a_shell_keeps_its_arguments_environment_and_input
     assert in_a_shell("cogitate --help", folder).lstrip().startswith("Usage: cogitate ")
 
 
-def test_what_a_shell_starts_ends_as_an_interpreter_does(folder: Path) -> None:
+def test_a_process_forked_from_a_shell_exits_as_an_interpreter_does(folder: Path) -> None:
     assert in_a_shell("python ends.py 3 || echo $?", folder) == "main\nthread\nat exit\n3\n"
     waits = "mkfifo hold; python waits.py < hold & exec 3> hold; kill -{} $!; wait $! || echo $?"
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -162,11 +162,11 @@ def test_what_a_shell_starts_ends_as_an_interpreter_does(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["PYTHONHASHSEED=1 python tell.py", "python -m tell"])
-def test_a_shell_starts_other_interpreters(folder: Path, command: str) -> None:
+def test_a_shell_starts_an_interpreter_for_other_commands(folder: Path, command: str) -> None:
     assert not json.loads(in_a_shell(command, folder))["forked"]
 
 
-def test_a_process_that_was_forked_without_its_zygote_starts_interpreters(folder: Path) -> None:
+def test_a_process_that_forks_itself_starts_interpreters(folder: Path) -> None:
     (folder / "forks.py").write_text("import os\nif os.fork():\n    raise SystemExit(os.wait()[1])\n" + NESTED)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "forks.py"], cwd=folder, capture_output=True, text=True, check=True

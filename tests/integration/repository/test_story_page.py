@@ -1,4 +1,4 @@
-"""The page on the story: each command in order, in one shell, with what the page says it prints."""
+"""The page on the story: run each command in order in one shell, and compare the output with the page."""
 
 from __future__ import annotations
 

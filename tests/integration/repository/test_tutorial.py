@@ -1,4 +1,4 @@
-"""The tutorial, done as a newcomer does it: each command in order, in one shell, with what the page says it prints."""
+"""The tutorial as a newcomer follows it: run each command in order in one shell, and compare output with the page."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "tutorial" / "first-host.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
-PORT = "8123"  # as the page has it; a test takes one that is free
+PORT = "8123"  # the page's port, which the test replaces by a free one
 END = "=== end of block ==="
 
 
 def demo() -> str:
-    """Return the command of `make demo`, which takes the packages from .venv."""
+    """Return the command of `make demo`, without the path of .venv."""
     recipe = re.search(r"^demo:.*\n\t(.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     assert recipe is not None
     return recipe[1].replace("$(BIN)/", "")
 
 
 def script(port: str) -> str:
-    """Return the page as one script that ends each block of commands with a line."""
+    """Return the page as one script that prints END after each block of commands."""
     lines = ["set -eu", f"make() {{ {demo()}; }}"]
     for language, body in BLOCKS:
         if language == "sh":
             lines.append(body.replace(PORT, port))
-            if "fake-llm" in body:  # a newcomer's next command comes later than the endpoint does
+            if "fake-llm" in body:  # a newcomer types the next command after the endpoint is up
                 lines.append(f"until (exec 3<> /dev/tcp/127.0.0.1/{port}) 2> /dev/null; do sleep 0.05; done")
             lines.append(f"echo '{END}'")
         elif language == "python":
@@ -41,7 +41,7 @@ def script(port: str) -> str:
 
 
 def shown(text: str) -> re.Pattern[str]:
-    """Return what a block of output matches: "…" stands for the rest of a line, or for lines where it stands alone."""
+    """Return the pattern of a block of output: "…" matches the rest of a line, or any lines if it stands alone."""
     parts = [
         r"(?:.*\n)*?" if line == "…" else "[^\n]*".join(map(re.escape, line.split("…"))) + "[ ]*\n"
         for line in text.splitlines()

@@ -1,4 +1,4 @@
-"""The wheel beside a host whose modules have our names: workers, Flower and replay, and the repository's digest."""
+"""The wheel beside a host whose modules have our names: workers, Flower and replay work as in the repository."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def live(**settings):
     ended = sum(loop.ended.values())
     print(json.dumps({"digest": loop.digest, "kinds": sorted(set(kinds)), "ended": ended}))
 """
-# A host's own modules have the names of ours. Were one of ours to import one of them, it would raise.
+# A host's own modules with the names of ours. If our code imported one of them, it would raise.
 OWN = {
     "tasks.py": "from celery import Celery\napp = Celery('tasks', broker='redis://127.0.0.1:1/0')\nmine = 'tasks'\n",
     "memory/__init__.py": "mine = 'memory'\n",
@@ -81,13 +81,13 @@ OWN = {
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """The environment of a user, who has set these variables only."""
+    """Return the environment of a user who has set only these variables."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("COGITATE_", "PYTHONPATH"))}
     return inherited | variables
 
 
 def ran(*command: object, cwd: Path, **variables: str) -> str:
-    """Return what a command prints; it must succeed."""
+    """Run a command, check that it succeeds, and return its output."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
@@ -103,7 +103,7 @@ def ran(*command: object, cwd: Path, **variables: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy: setuptools leaves a folder `build` beside what it builds."""
+    """Build the wheel from a copy, because setuptools leaves a folder `build` beside the sources."""
     folder = tmp_path_factory.mktemp("source")
     for name in BUILT_FROM:
         if (ROOT / name).is_dir():
@@ -130,13 +130,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bin_folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a fresh environment with the wheel, which sees our dependencies but not the repository."""
+    """Install the wheel into a fresh environment that sees our dependencies but not the repository."""
     folder = tmp_path_factory.mktemp("fresh") / "venv"
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
     site = Path(ran(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip())
-    # A folder that is named in a .pth file is searched; the .pth files in it, such as that of an editable install of
-    # the repository, are not read.
+    # Python searches a folder that a .pth file names, but does not read the .pth files in it, such as that of an
+    # editable install of the repository.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     ran(
         sys.executable,
@@ -159,7 +159,7 @@ def bin_folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """A host whose own modules have the names of ours."""
+    """Write a host whose own modules have the names of ours, and return its folder."""
     for name, text in OWN.items():
         file = tmp_path / "host" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +169,7 @@ def host(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def own_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    """Return the result of the same world in the repository, with separate worker processes."""
+    """Run the same world from the repository, with separate worker processes, and return its result."""
     folder = tmp_path_factory.mktemp("repository")
     (folder / "world.py").write_text(WORLD)
     found: dict[str, object] = json.loads(ran(sys.executable, "-c", "import world; world.live()", cwd=folder))
@@ -177,7 +177,7 @@ def own_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return found
 
 
-def test_a_host_with_modules_of_our_names_finds_the_digest_of_the_repository(
+def test_a_host_with_modules_of_our_names_reaches_the_digest_of_the_repository(
     bin_folder: Path, host: Path, own_run: dict[str, object]
 ) -> None:
     assert json.loads(ran(bin_folder / "python", "main.py", cwd=host)) == own_run
@@ -190,7 +190,7 @@ def test_a_host_with_modules_of_our_names_finds_the_digest_of_the_repository(
 def workers_and_flower(
     bin_folder: Path, host: Path, valkey: EmbeddedServer, eventually: Callable[..., None]
 ) -> Iterator[str]:
-    """The address of `celery -A cogitate flower`, beside a `celery -A cogitate worker`; both as typed by a user."""
+    """Run `celery -A cogitate worker` and `celery -A cogitate flower` as a user types them; yield Flower's address."""
     port = free_ports()
     celery = [str(bin_folder / "python"), "-m", "celery", "-A", "cogitate"]
     environment = clean_environment(COGITATE_REDIS_URL=valkey.url, FLOWER_UNAUTHENTICATED_API="true")
@@ -227,7 +227,7 @@ def workers_and_flower(
 
 
 def get(address: str) -> str:
-    """Return a page."""
+    """Get a page, and return its text."""
     with urllib.request.urlopen(address, timeout=LONGEST) as answer:
         text: str = answer.read().decode()
         return text
@@ -239,11 +239,11 @@ def test_celery_finds_worker_and_flower_in_the_package(
     found = ran(bin_folder / "python", "main.py", cwd=host, COGITATE_REDIS_URL=valkey.url, COGITATE_WORKERS="0")
     assert json.loads(found) == own_run
     names = {task["name"] for task in json.loads(get(f"{workers_and_flower}/api/tasks")).values()}
-    assert {"plan", "reflect"} <= names  # names on the wire are those of the kinds, wherever the code lies
+    assert {"plan", "reflect"} <= names  # task names are the kinds' names and do not depend on modules
     assert "village" in get(f"{workers_and_flower}/budgets")
 
 
-def test_the_wheel_has_the_files_that_its_record_names(bin_folder: Path) -> None:
+def test_the_wheel_installs_every_file_of_its_record(bin_folder: Path) -> None:
     code = (
         "import importlib.metadata, json\n"
         "import cogitate.mesa\n"
@@ -256,7 +256,7 @@ def test_the_wheel_has_the_files_that_its_record_names(bin_folder: Path) -> None
     assert "cogitate.ops.flower.pages:register" in told
 
 
-def test_a_type_checker_follows_the_imports_of_the_package(bin_folder: Path, tmp_path: Path) -> None:
+def test_a_type_checker_reads_the_types_of_the_package(bin_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "typed.py").write_text(
         "from cogitate import Observation, TickLoop\n"
         "def number(loop: TickLoop) -> int:\n"
@@ -276,7 +276,7 @@ def test_a_type_checker_follows_the_imports_of_the_package(bin_folder: Path, tmp
     assert "Found 1 error in 1 file" in done.stdout
 
 
-def test_the_plugin_finds_the_package(bin_folder: Path, host: Path) -> None:
+def test_the_pytest_plugin_works_beside_modules_of_our_names(bin_folder: Path, host: Path) -> None:
     (host / "test_mine.py").write_text(
         "import tasks\n"
         "from cogitate import Profile\n"

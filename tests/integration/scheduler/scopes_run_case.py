@@ -1,4 +1,4 @@
-"""What tests of scoped memories in runs share: a realm of an inn, a road and a party, and scripts for it."""
+"""A realm of an inn, a road and a council, and scripts that play in it, for tests of scoped memories in runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def opened(client: Redis, *, ticks: int, resume: bool = False, **settings: Any) 
 
 
 def played(script: Script, *, ticks: int = 12, client: Redis | None = None, **settings: Any) -> TickLoop:
-    """A finished run of the script; its ledger and its replay are in order."""
+    """Play a script to its end, check audit and replay, and return the loop."""
     client = client or empty_redis()
     with opened(client, ticks=ticks, **settings) as loop:
         for tick in loop:
@@ -70,5 +70,5 @@ def memories(loop: TickLoop, scope: str) -> list[Entry]:
 
 
 def recounts(loop: TickLoop) -> int:
-    """Jobs of kind recount that ended."""
+    """Return the number of ended recounts."""
     return sum(count for (kind, _, _), count in loop.ended.items() if kind == "recount")

@@ -1,4 +1,4 @@
-"""Due ticks that follow the model's latency, on a real server: what is noted, learned, journalled and resumed."""
+"""Due ticks that follow the model's latency, on a real server: they are recorded, learned, journalled and resumed."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def host_of(client: Redis, **options: Any) -> Host:
 
 
 def answered(host: Host, job: Job, after: int) -> None:
-    """Have a job's answer staged so many ticks after its admission."""
+    """Stage a job's answer this many ticks after its admission."""
     claim = claimed(worker(host.client), job)
     host.until(job.key.tick + after)
     settle(worker(host.client), claim)
 
 
 def thought(host: Host, after: int) -> Job:
-    """A job whose answer is there for the boundary so many ticks after its admission, at its end."""
+    """Run a job to its end, with its answer staged this many ticks after its admission."""
     (job,) = host.turn(("think", OWNER))
     answered(host, job, after)
     host.until(job.due + 1)
@@ -56,7 +56,7 @@ def thought(host: Host, after: int) -> Job:
 
 
 def timed(host: Host) -> list[tuple[int, Timed]]:
-    """Return what the run has learned, with the boundaries that did."""
+    """Return the latencies that the run has learned, with the ticks of their boundaries."""
     lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, fact) for line in lines for fact in line.notes.timed]
 
@@ -69,7 +69,7 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
     host = host_of(client)
     (job,) = host.turn(("think", OWNER))
     claim = claimed(worker(client), job)
-    host.until(job.key.tick + 5)  # in whose turn it is staged: that boundary has looked
+    host.until(job.key.tick + 5)  # this boundary has collected before the answer is staged
     settle(worker(client), claim)
     assert client.llen(host.ledger.store.key("timed")) == 1
     host.until(job.key.tick + 7)
@@ -83,13 +83,13 @@ def test_an_answer_is_timed_by_the_boundary_that_may_apply_it(client: Redis) -> 
 
 
 def held(host: Host) -> tuple[int, int]:
-    """The tokens that admission counts: by the host, and as the ledger keeps it."""
+    """Return the tokens that admission counts, in the host and in the ledger."""
     kept: Any = host.client.hget(host.ledger.store.key("view"), "run:0|run|tokens")
     return host.loop.state.view.held["run:0|run|tokens"], int(kept)
 
 
 def held_by_journal(host: Host, tick: int) -> int:
-    """The tokens that admission counted after a tick, as the journal says."""
+    """Return the tokens that admission counted after a tick, from the journal."""
     totals = RunTotals()
     for line in read_journal(host.ledger.store, 1, tick):
         totals.add(line)
@@ -142,13 +142,13 @@ def test_an_answer_that_is_not_applied_after_all_counts_in_full_again(client: Re
     assert held(host)[0] == 11
     if how == "its owner leaves":
         host.loop.calls.leave(OWNER)
-    else:  # as by a server that was set back, and nobody settles again
+    else:  # as if a server were rolled back and no worker settled again
         client.hset(host.ledger.store.job_key(job.key.text()), mapping={"state": "dead", "result": ""})
         client.srem(host.ledger.store.key("staged"), job.key.text())
         host.until(job.due)
     host.turn()
     assert held_by_journal(host, host.loop.tick) == 30, "with its end"
-    assert held(host) == (11, 30), "and the next boundary has learned what it came to"
+    assert held(host) == (11, 30), "the next boundary has learned the real usage"
     sound(client)
 
 
@@ -195,13 +195,13 @@ def test_a_late_answer_is_timed_and_takes_the_place_of_the_guess(client: Redis) 
 
 
 def overdue(host: Host) -> list[Overdue]:
-    """Return what the run has learned of jobs that ended late."""
+    """Return the records of jobs that ended late."""
     lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [fact for line in lines for fact in line.notes.overdue]
 
 
 def lose(host: Host, claim: Claim) -> None:
-    """Have the host's next look find that the lease of an attempt has run out."""
+    """Have the host's next collect find an attempt's lease expired."""
     leases = host.loop.collector._leases
     watch = leases.watch
 
@@ -219,13 +219,13 @@ def test_a_late_unclaimed_job_does_not_count_as_latency(client: Redis) -> None:
     host.until(job.due + 2)
     assert host.ended()[job.key] == ("applied", "late")
     assert host.loop.state.latencies.samples("think", MODEL) == ()
-    assert len(host.turn(("think", OWNER))) == 1, "it is asked again"
+    assert len(host.turn(("think", OWNER))) == 1, "the model is asked again"
     assert overdue(host) == []
     sound(client)
 
 
 @pytest.mark.parametrize("how", ["its worker is lost", "its call has failed", "its worker is lost unseen"])
-def test_a_guess_is_taken_back_when_no_answer_comes(client: Redis, how: str) -> None:
+def test_a_provisional_latency_is_withdrawn_when_no_answer_comes(client: Redis, how: str) -> None:
     host = host_of(client)
     (job,) = host.turn(("think", OWNER))
     claim = claimed(worker(client), job)
@@ -235,7 +235,7 @@ def test_a_guess_is_taken_back_when_no_answer_comes(client: Redis, how: str) -> 
         lose(host, claim)
     elif how == "its call has failed":
         settle(worker(client), claim, None)
-    else:  # by a host that was killed then
+    else:  # a host expires the lease, and is killed before its commit
         host.ledger.collect(host.tick.number + 1, "due", [claim.token])
         host = host_of(client, resume=True)
     host.loop.collector._looked = -1e12
@@ -248,7 +248,7 @@ def test_a_guess_is_taken_back_when_no_answer_comes(client: Redis, how: str) -> 
     assert replayed(host)
 
 
-def test_a_job_that_has_lost_its_worker_is_timed_from_its_next_claim(client: Redis) -> None:
+def test_a_job_whose_worker_is_lost_is_timed_from_its_next_claim(client: Redis) -> None:
     host = host_of(client)
     (job,) = host.turn(("think", OWNER))
     claim = claimed(worker(client), job)
@@ -267,7 +267,7 @@ def test_a_job_that_has_lost_its_worker_is_timed_from_its_next_claim(client: Red
 
 
 def slow_model(host: Host) -> Job:
-    """A run that knows its model to be too slow; the job that told it."""
+    """Let a run learn that its model is too slow, and return the job that showed it."""
     (job,) = host.turn(("think", OWNER))
     claim = claimed(worker(host.client), job)
     host.until(job.due + 2)
@@ -292,11 +292,11 @@ def test_jobs_that_would_be_late_are_not_requested_and_reserve_nothing(client: R
     assert replayed(host)
 
 
-def test_on_denied_also_decides_about_jobs_that_are_too_slow(client: Redis) -> None:
+def test_on_denied_applies_to_jobs_that_are_too_slow(client: Redis) -> None:
     host = host_of(client)
     slow_model(host)
     for kind in ("doze", "muse"):
-        host.turn((kind, OWNER))  # of these nothing is known but what the other kind says: each is tried once
+        host.turn((kind, OWNER))  # no latency of these kinds is known, so each is tried once
     tick = host.tick.number
     host.turn(("doze", OWNER), ("muse", OWNER))
     (line,) = read_journal(host.ledger.store, tick, tick)
@@ -306,10 +306,10 @@ def test_on_denied_also_decides_about_jobs_that_are_too_slow(client: Redis) -> N
     }
     told = [one for one in ends_of(host.ledger.run, line) if one.kind == "doze"]
     assert [(one.end, one.reason) for one in told] == [("dropped", "too_slow")]
-    assert "too slow" in told[0].why, "the host learns of it in words"
+    assert "by the due tick" in told[0].why, "the host is given the reason in words"
 
 
-def test_a_kind_that_is_too_slow_is_tried_again_and_believed_when_it_is_fast(client: Redis) -> None:
+def test_a_kind_that_is_too_slow_is_tried_again_and_used_once_it_is_fast(client: Redis) -> None:
     host = host_of(client)
     job = slow_model(host)
     host.until(job.key.tick + PAUSE)
@@ -322,7 +322,7 @@ def test_a_kind_that_is_too_slow_is_tried_again_and_believed_when_it_is_fast(cli
     sound(client)
 
 
-def test_a_world_states_within_how_many_ticks_it_needs_a_result(client: Redis) -> None:
+def test_within_sets_the_due_tick_of_a_request(client: Redis) -> None:
     host = host_of(client)
     thought(host, 3)
     (soon,) = host.turn(("think", OWNER), within=5)
@@ -355,7 +355,7 @@ def test_a_deferred_request_keeps_its_remaining_time(client: Redis) -> None:
 
 @pytest.mark.parametrize("when", range(1, 24, 3))
 def test_a_resumed_run_decides_like_an_uninterrupted_one(client: Redis, when: int) -> None:
-    """Two runs with the same facts; one is taken over by a new host at some tick."""
+    """Compare two runs with the same facts, one of which a new host takes over at some tick."""
 
     def live(run: str, resumed: int | None) -> tuple[str, Host]:
         host = host_of(client, run=run)
@@ -378,7 +378,7 @@ def test_a_resumed_run_decides_like_an_uninterrupted_one(client: Redis, when: in
     assert len(timed(host)) > 5
 
 
-def test_in_ready_mode_a_result_is_not_applied_before_it_is_wanted(client: Redis) -> None:
+def test_in_ready_mode_a_result_is_not_applied_before_its_requested_tick(client: Redis) -> None:
     host = host_of(client, apply="ready")
     (job,) = host.turn(("think", OWNER))
     settle(worker(client), claimed(worker(client), job))
@@ -398,7 +398,7 @@ def test_in_ready_mode_a_result_is_not_applied_before_it_is_wanted(client: Redis
     assert host.ended()[later.key] == ("applied", "none")
 
 
-def test_damaged_figures_are_ignored(client: Redis) -> None:
+def test_damaged_latency_records_are_ignored(client: Redis) -> None:
     host = host_of(client)
     client.rpush(host.ledger.store.key("timed"), "x", "1 {}", '7 ["a","b",1]')
     thought(host, 3)

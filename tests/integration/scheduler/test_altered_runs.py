@@ -1,4 +1,4 @@
-"""A run whose memory somebody has changed or removed in Redis: no host goes on with it, and the error says why."""
+"""A run whose memory was changed or removed in Redis: no host continues it, and the error says why."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Dumped = dict[bytes, bytes]
 
 
 def live(client: Redis, ticks: int, *, resume: bool = False) -> TickLoop:
-    """Ada and Ben see something every twenty minutes, and the same thing again."""
+    """Host a run in which Ada and Ben observe something every twenty minutes, every second time the same text."""
     settings = Settings(max_observations=12)
     with TickLoop(
         run="town",
@@ -48,7 +48,7 @@ def live(client: Redis, ticks: int, *, resume: bool = False) -> TickLoop:
 
 @pytest.fixture(scope="module")
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Redis, Dumped]]:
-    """A server, and all the keys of a run on it."""
+    """Return a client of a server with a run on it, and a dump of all keys of the run."""
     with EmbeddedServer(tmp_path_factory.mktemp("data")) as server, server.client() as client:
         live(client, TICKS)
         keys: Any = list(client.scan_iter(count=1000))
@@ -57,7 +57,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(params=["sealed", "before seals"])
 def run(whole: tuple[Redis, Dumped], request: pytest.FixtureRequest) -> RunStore:
-    """The same run, as it was left by this version, or by one that wrote no seals."""
+    """Restore the run as this version left it, or as a version without seals would have left it."""
     client, keys = whole
     client.flushdb()
     for key, value in keys.items():
@@ -70,7 +70,7 @@ def run(whole: tuple[Redis, Dumped], request: pytest.FixtureRequest) -> RunStore
 
 
 def change(key: str, field: str | None = None, **values: Any) -> Harm:
-    """Change fields of a value that is JSON; without a field those of the first one."""
+    """Return a harm that changes members of a JSON value: of the given hash field, or else of the first."""
 
     def harm(store: RunStore) -> None:
         client: Any = store.client
@@ -85,7 +85,7 @@ def change(key: str, field: str | None = None, **values: Any) -> Harm:
 
 
 def remove(key: str) -> Harm:
-    """Remove the first field of a hash, or the first member of a sorted set."""
+    """Return a harm that removes the first field of a hash, or the first member of a sorted set."""
 
     def harm(store: RunStore) -> None:
         client: Any = store.client
@@ -172,10 +172,10 @@ def test_an_untouched_run_continues_to_the_uninterrupted_digest(run: RunStore) -
     assert live(client, TICKS + MORE).digest == resumed
 
 
-def test_seals_that_were_removed_or_changed_hide_nothing(run: RunStore) -> None:
+def test_removing_or_changing_seals_hides_no_alteration(run: RunStore) -> None:
     client, store = run.client, run
     live(client, TICKS + 1, resume=True)
-    assert client.hexists(store.key("seals"), ADA), "a host that goes on with a run of before seals writes them"
+    assert client.hexists(store.key("seals"), ADA), "a host that continues a run without seals writes them"
     client.hset(store.key("seals"), ADA, "0 0 0 0")
     with pytest.raises(RunAltered, match=f"entries of {ADA}"):
         live(client, TICKS + MORE, resume=True)
@@ -188,8 +188,8 @@ def test_seals_that_were_removed_or_changed_hide_nothing(run: RunStore) -> None:
         live(client, TICKS + MORE, resume=True)
 
 
-def test_a_run_that_an_older_version_went_on_with_is_not_accused(run: RunStore) -> None:
-    """It commits ticks without sealing them."""
+def test_a_run_that_an_older_version_continued_is_not_called_altered(run: RunStore) -> None:
+    """An older version commits ticks without sealing them."""
     client, store = run.client, run
     sealed: Any = client.hgetall(store.key("seals"))
     live(client, TICKS + 20, resume=True)

@@ -1,4 +1,4 @@
-"""The auditor finds what is wrong: a sound run is damaged by hand in each of the ways that a promise could break."""
+"""The auditor finds each way in which a guarantee could break: the tests damage a sound run by hand."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def must_find(client: Redis, run: str, finding: str) -> None:
         (lambda c, p, k: (c.delete(p + "view"), c.set(p + "view", "x")), "the ledger cannot be read"),
     ],
 )
-def test_the_auditor_finds(client: Redis, harm: Harm, finding: str) -> None:
+def test_the_auditor_finds_damage_in_the_ledger(client: Redis, harm: Harm, finding: str) -> None:
     host = Host(client, limits={"day.run.calls": 50})
     jobs = {job.key.kind + job.key.owner: job for job in host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER))}
     claims = worker(client)
@@ -114,7 +114,7 @@ def staged(store: RunStore) -> str:
 
 
 def first(client: Any, key: str) -> bytes:
-    """The first field of a hash."""
+    """Return the first field of a hash."""
     field: bytes = min(client.hkeys(key))
     return field
 
@@ -132,13 +132,13 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.delete(p + "facts"), "facts differ"),
         (lambda c, p: c.hset(p + "state", "loop", "{"), "the run's state cannot be read"),
         (lambda c, p: c.hdel(p + "heads", "npc:cy"), "npc:cy: its head is not"),
-        # archived entries are there, and so is what replaced them
+        # archived entries exist, and so do the entries that replaced them
         (lambda c, p: c.zrem(p + "archived:npc:cy", first(c, p + "archive:npc:cy")), "npc:cy: archived ["),
         (lambda c, p: c.hdel(p + "archive:npc:cy", first(c, p + "archive:npc:cy")), "stored as live or archived"),
         (lambda c, p: c.hset(p + "into:npc:cy", first(c, p + "into:npc:cy"), 500), "npc:cy: archived ["),
         (lambda c, p: c.hset(p + "entries:npc:cy", first(c, p + "archive:npc:cy"), entry(1)), "stored as live or"),
         (lambda c, p: c.hset(p + "into:agent:ada", 9000, 1), "agent:ada: `into` names [9000], which are not"),
-        # both hashes run unbroken to where the run stands
+        # both hash chains are unbroken up to the run's last tick
         (lambda c, p: c.hset(p + "state", "digest", "0"), "the run's digest 0"),
         (lambda c, p: c.hset(p + "state", "chain", "0"), "and chain 0"),
         (lambda c, p: c.lset(p + "journal", 6, c.lindex(p + "journal", 6) + b" "), "tick 7: the journal was changed"),
@@ -155,7 +155,7 @@ def first(client: Any, key: str) -> bytes:
         (lambda c, p: c.hset("cogitate:{written}:0123456789abcdef:state", "tick", 1), "cdef:state' is stray"),
     ],
 )
-def test_the_auditor_finds_in_memory_journal_and_keys(
+def test_the_auditor_finds_damage_in_memories_the_journal_and_keys(
     client: Redis, harm: Callable[[Any, str], object], finding: str
 ) -> None:
     load(client, WRITTEN)
@@ -167,13 +167,13 @@ def entry(number: int) -> bytes:
     return msgspec.json.encode({"type": "observation", "text": "forged", "minute": 1, "number": number, "tick": 1})
 
 
-# -- journals that were forged well: their hashes agree ----------------------------------------------
+# -- forged journals whose hashes agree --------------------------------------------------------------
 
 KEY = JobKey(1, "think", OWNER, 0, 0)
 
 
 def forged(client: Redis, run: str, tick: int, forge: Forge) -> None:
-    """Write the whole journal anew with one tick changed, as somebody who knows the hashes would."""
+    """Rewrite the whole journal with one tick changed and all hashes recomputed, as a skilled forger would."""
     store = RunStore.open(client, run)
     state: Any = client.hmget(store.key("state"), "tick")
     lines = list(read_journal(store, 1, int(state[0])))
@@ -201,7 +201,7 @@ def forged(client: Redis, run: str, tick: int, forge: Forge) -> None:
         (4, lambda core: each(core, lambda one: twice(one)), "are not what the journal says"),
     ],
 )
-def test_the_auditor_finds_in_a_forged_journal(
+def test_the_auditor_finds_contradictions_in_a_forged_journal(
     client: Redis, tick: int, changes: Callable[[Core], dict[str, Any]], finding: str
 ) -> None:
     host = Host(client, limits={"day.run.calls": 1})
@@ -232,7 +232,7 @@ def each(core: Core, change: Callable[[Ended], Ended]) -> dict[str, Any]:
 
 
 def unmet(ended: Ended) -> Ended:
-    """The end, with one effect more whose precondition does not hold."""
+    """Add to an end an effect whose precondition does not hold."""
     return replace(ended, effects=(*ended.effects, Archive(owner=OWNER, numbers=(999,))))
 
 

@@ -1,4 +1,4 @@
-"""An operator cancels jobs while workers are in mid-call: the answers change nothing, what they cost is charged."""
+"""An operator cancels jobs while their calls are in flight: the answers change nothing, and their cost is charged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.live_redis import empty_redis
 
 RUN = "town"
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
-START = 355  # plans are asked for at 6:00, tick 5
+START = 355  # plans are requested at 6:00, tick 5
 CANCELLED, TICKS = 8, 40
 
 
@@ -34,7 +34,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 
 @pytest.mark.parametrize("wait", [0.0, 60.0])
-def test_jobs_in_mid_call_are_cancelled(
+def test_cancelling_jobs_in_mid_call_ignores_their_answers_and_charges_their_cost(
     tmp_path: Path, endpoint: FakeEndpoint, eventually: Eventually, wait: float
 ) -> None:
     settings = Settings.tuned(
@@ -67,9 +67,11 @@ def test_jobs_in_mid_call_are_cancelled(
                 )
             if tick.number == CANCELLED + 1:
                 assert {Claims(client, worker="late").claim(f"{RUN}/{key}") for key in keys} == {"closed"}
-                assert len(store.mapping("attempts")) == len(OWNERS), "both calls go on"
+                assert len(store.mapping("attempts")) == len(OWNERS), "both calls are still in flight"
             if tick.number == TICKS - 5:
-                assert plans == [(owner, "heuristic", "cancelled") for owner in OWNERS], "at the old due tick"
+                assert plans == [(owner, "heuristic", "cancelled") for owner in OWNERS], (
+                    "at the due tick that they had before"
+                )
                 endpoint.release()
                 eventually(lambda: not store.mapping("attempts"), "the workers to settle", 60)
         stats = endpoint.stats()
@@ -90,6 +92,6 @@ def test_jobs_in_mid_call_are_cancelled(
     with TickLoop(run="fork", owners=OWNERS, settings=settings, start_minute=START, ticks=TICKS, fork=again) as fork:
         for _ in fork:
             pass
-        assert fork.digest == loop.digest, "the fork cancels what its source has cancelled"
+        assert fork.digest == loop.digest, "the fork cancels the jobs that its source cancelled"
         assert not any(cost.tokens for cost in usage_by_owner(fork.ledger.client, "fork").values())
         assert audit(fork.ledger.client, "fork") == []

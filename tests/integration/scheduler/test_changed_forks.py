@@ -1,4 +1,4 @@
-"""What a fork changes holds from its tick on, is audited and resumed like all else, and is named as the cause."""
+"""A change of a fork takes effect after its tick, is audited and resumed, and is named as the cause of differences."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STRANGER = "A stranger asks about the harbour."
 
 
 class Runs:
-    """Towns of five on one server: a source, and its forks."""
+    """Runs of a town of five on one server: a source and its forks."""
 
     def __init__(self, client: Redis, endpoint: FakeEndpoint, folder: Path) -> None:
         self.client = client
@@ -106,7 +106,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """A name for a fork."""
+    """Return a name for a fork."""
     return f"fork-{abs(hash(request.node.name))}"
 
 
@@ -133,7 +133,7 @@ SETTINGS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_a_setting_holds_from_the_tick_of_the_fork_on(runs: Runs, name: str, setting: str) -> None:
+def test_a_changed_setting_leaves_the_ticks_before_the_fork_as_they_were(runs: Runs, name: str, setting: str) -> None:
     change = SetSetting(setting, SETTINGS[setting])
     runs.live(name, change)
     lines = runs.lines(name)
@@ -176,7 +176,7 @@ def test_a_change_that_cannot_be_made_is_refused(runs: Runs, name: str, change: 
 
 
 @pytest.mark.parametrize("tick", [AT - 1, AT, AT + 1, AT + 2])
-def test_a_fork_with_another_setting_is_killed_and_resumed(runs: Runs, name: str, tick: int) -> None:
+def test_a_killed_fork_with_changes_resumes_to_the_same_digest(runs: Runs, name: str, tick: int) -> None:
     changes = SetSetting("act_interval", 5), SetLimit("day.run.jobs", 60)
     whole = runs.live(f"{name}-whole", *changes)
     with pytest.raises(Killed):
@@ -186,7 +186,7 @@ def test_a_fork_with_another_setting_is_killed_and_resumed(runs: Runs, name: str
     assert [(answer.tick, answer.control) for answer in answers] == [(AT + 1, changes[1])]
 
 
-def test_another_model_is_asked_from_the_tick_of_the_fork_on(runs: Runs, name: str) -> None:
+def test_another_model_is_asked_after_the_tick_of_the_fork(runs: Runs, name: str) -> None:
     runs.live(name, SetSetting("model", "another"))
     asked = {note.model for line in runs.lines(name) for note in line.notes.ended if note.source == "llm"}
     assert asked == {"default"}
@@ -199,7 +199,7 @@ def test_another_model_is_asked_from_the_tick_of_the_fork_on(runs: Runs, name: s
     assert 'changed: setting model = "another"' in "\n".join(comparison_lines(found))
 
 
-def test_another_template_is_shown_from_the_tick_of_the_fork_on(runs: Runs, name: str) -> None:
+def test_another_template_is_used_after_the_tick_of_the_fork(runs: Runs, name: str) -> None:
     text = (FOLDER / "act.j2").read_text().replace("{% block user %}", "{% block user %}Be bold.\n")
     runs.live(name, SetTemplate("act", text))
     versions = [
@@ -217,7 +217,7 @@ def test_another_template_is_shown_from_the_tick_of_the_fork_on(runs: Runs, name
 
 def test_an_observation_is_added_dropped_and_reworded(runs: Runs, name: str) -> None:
     seen = [(line.core.tick, *one) for line in runs.lines("source")[AT:] for one in line.core.observed]
-    (drop_at, drop_of, dropped), (reword_at, reword_of, reworded) = seen[:2]  # before agents act on the changes
+    (drop_at, drop_of, dropped), (reword_at, reword_of, reworded) = seen[:2]  # before the changes affect what agents do
     runs.live(
         name,
         AddObservation(AT + 1, runs.owner, {"text": STRANGER, "importance": 7}),
@@ -246,10 +246,10 @@ def test_a_profile_changes_at_a_tick(runs: Runs, name: str) -> None:
     assert 'name = "Nemo", occupation = "smuggler"' in found.difference.b
 
 
-def test_a_change_that_finds_nothing_is_counted(runs: Runs, name: str) -> None:
+def test_a_change_without_a_target_is_counted_and_changes_nothing(runs: Runs, name: str) -> None:
     summary = runs.live(
         name,
-        DropObservation(AT + 1, "a text that nobody has seen"),
+        DropObservation(AT + 1, "a text that no owner has observed"),
         AddObservation(AT + 2, "agent:nobody", {"text": STRANGER}),
     )
     assert summary.warnings["fork.change_unmade"] == 2

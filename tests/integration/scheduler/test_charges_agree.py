@@ -1,4 +1,4 @@
-"""What a run has spent is one figure, whoever is asked: the endpoint, the ledger, every view of owners and kinds."""
+"""The endpoint, the ledger and every view of owners and kinds report the same spending of a run."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben",
 ASKED = {1: ("plan", "agent:ann"), 3: ("plan", "agent:ben"), 12: ("reflect", "agent:cid"), 20: ("plan", "agent:dora")}
 
 
-def told(*arguments: str, data_dir: Path) -> dict[str, Any]:
-    """The JSON object that a command ends with."""
+def json_of(*arguments: str, data_dir: Path) -> dict[str, Any]:
+    """Return the JSON object that ends a command's output."""
     done = typed(*arguments, "--json", data_dir=data_dir)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -40,9 +40,9 @@ def told(*arguments: str, data_dir: Path) -> dict[str, Any]:
 
 
 def live(loop: TickLoop, endpoint: FakeEndpoint, eventually: Eventually) -> None:
-    """Ann's plan is answered, Ben's fails twice, Cid's reflection dies of its first failure, Dora's plan comes late.
+    """Let Ann's plan succeed, Ben's fail twice, Cid's reflection die at its first failure, and Dora's plan come late.
 
-    At the end all that anybody was asked is settled.
+    At the end every call is settled.
     """
 
     def settled() -> bool:
@@ -51,7 +51,7 @@ def live(loop: TickLoop, endpoint: FakeEndpoint, eventually: Eventually) -> None
 
     for tick in loop:
         if tick.number - 1 in ASKED and tick.number - 1 != 20:
-            eventually(settled, f"what was asked at tick {tick.number - 1} to be answered")
+            eventually(settled, f"the jobs of tick {tick.number - 1} to end")
         match tick.number:
             case 3:
                 endpoint.change(faults={"wrong_types": 1.0})
@@ -72,7 +72,7 @@ def live(loop: TickLoop, endpoint: FakeEndpoint, eventually: Eventually) -> None
 
 
 class Lived(NamedTuple):
-    """The run after its last tick, while its host is there."""
+    """The run after its last tick, while its host is still open."""
 
     client: Redis
     data_dir: Path
@@ -105,7 +105,7 @@ def test_all_readers_report_the_same_sum(lived: Lived, tmp_path: Path) -> None:
     assert (served.requests, served.answers) == (5, 5)
     assert audit(client, RUN) == []
 
-    jobs = told("jobs", RUN, "--last", "0", data_dir=data_dir)["jobs"]
+    jobs = json_of("jobs", RUN, "--last", "0", data_dir=data_dir)["jobs"]
     asked = {(one["kind"], one["owner"]): one for one in jobs}
     facts = {owner: (one["reason"], one["claims"]) for (_, owner), one in asked.items()}
     assert facts == {
@@ -114,7 +114,7 @@ def test_all_readers_report_the_same_sum(lived: Lived, tmp_path: Path) -> None:
         "agent:cid": ("dead", 1),
         "agent:dora": ("late", 1),
     }
-    assert asked["plan", "agent:ben"]["retried"]["tokens"] > 0, "the attempt before the last"
+    assert asked["plan", "agent:ben"]["retried"]["tokens"] > 0, "the first of its two attempts"
     assert asked["plan", "agent:dora"]["late"] is not None
     assert {one["model"] for one in jobs} == {"default"}
 
@@ -128,13 +128,13 @@ def test_all_readers_report_the_same_sum(lived: Lived, tmp_path: Path) -> None:
     by_kind, by_owner = +by_kind, +by_owner
     assert by_kind.total() == by_owner.total() == tokens
     for one in jobs:
-        alone = told("job", one["id"], data_dir=data_dir)
+        alone = json_of("job", one["id"], data_dir=data_dir)
         assert {name: alone[name] for name in ("usage", "retried", "spent")} == {
             name: one[name] for name in ("usage", "retried", "spent")
         }
     assert Counter({owner: cost.tokens for owner, cost in usage_by_owner(client, RUN).items()}) == by_owner
 
-    lines = told("status", RUN, data_dir=data_dir)["budget"]
+    lines = json_of("status", RUN, data_dir=data_dir)["budget"]
     spent = {(x["window"], x["scope"], x["unit"]): x["spent"] for x in lines}
     assert spent["run:0", "run", "tokens"] == spent["day:0", "run", "tokens"] == tokens
     assert spent["run:0", "run", "calls"] == served.requests
@@ -155,13 +155,13 @@ def test_all_readers_report_the_same_sum(lived: Lived, tmp_path: Path) -> None:
     assert {kind: int(amount.replace(",", "")) for kind, amount in drawn} == by_kind
 
 
-def test_a_dead_job_names_its_failure_and_the_pool_that_was_empty(lived: Lived) -> None:
+def test_a_dead_job_names_its_failure_and_the_empty_retry_pool(lived: Lived) -> None:
     client, data_dir, _ = lived
     refused = "attempt refused: the retry pool of run.kind:reflect.calls is empty, or overruns used up the limit"
     job = f"{RUN}/12/reflect/agent:cid/0/0"
-    told = typed("job", job, data_dir=data_dir).stdout
-    assert f"reason     dead: {refused}" in told
-    assert "failure    wrong_schema" in told
+    page = typed("job", job, data_dir=data_dir).stdout
+    assert f"reason     dead: {refused}" in page
+    assert "failure    wrong_schema" in page
     (line,) = [
         line for line in typed("jobs", RUN, "--state", "dead", data_dir=data_dir).stdout.splitlines() if job in line
     ]

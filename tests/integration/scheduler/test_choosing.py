@@ -1,4 +1,4 @@
-"""Agents of a town choose actions: staggered, capped, with the plan item and memories in view, and it has effects."""
+"""Agents of a town choose actions: the choices are staggered, capped, informed by plans and memories, and acted on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.live_redis import empty_redis
 
 INTERVAL = 15
 LIMITED: dict[str, Any] = {"limit_tokens": 10_000_000}
-START, TICKS = 350, 300  # from ten to six until about eleven
+START, TICKS = 350, 300  # from 5:50 until 10:50
 
 
 def live(
@@ -94,7 +94,7 @@ def test_actions_refer_to_plan_items_and_memories(tmp_path: Path, monkeypatch: p
     assert replay(loop.ledger.client, "town", empty_redis()).digest == loop.digest
 
 
-def test_choices_are_staggered_and_capped(tmp_path: Path) -> None:
+def test_choices_are_staggered_by_owner_and_capped_per_tick(tmp_path: Path) -> None:
     loop = live(Town(20, seed=1, start_minute=START), tmp_path, ticks=200, limits={"tick.kind:act.jobs": 2})
     decided = [d for line in journal(loop) for d in line.core.decided if d.key.kind == "act"]
     a_tick = Counter(d.key.tick for d in decided if d.decision == "admitted")
@@ -105,10 +105,10 @@ def test_choices_are_staggered_and_capped(tmp_path: Path) -> None:
     assert {(d.decision, d.refused.partition(" ")[2]) for d in refused} == {("dropped", "kind:act jobs")}
     for owner in loop.state.streams:
         ticks = [d.key.tick for d in decided if d.key.owner == owner]
-        assert len({tick % INTERVAL for tick in ticks}) <= 1, "each at turns of its own"
+        assert len({tick % INTERVAL for tick in ticks}) <= 1, "each owner chooses at its own offset"
 
 
-def test_a_chosen_place_is_gone_to(tmp_path: Path) -> None:
+def test_agents_go_to_the_places_that_they_choose(tmp_path: Path) -> None:
     world = Town(4, seed=2, start_minute=START)
     visited: dict[str, dict[str, list[int]]] = {owner: {} for owner in world.owners()}
 
@@ -125,16 +125,16 @@ def test_a_chosen_place_is_gone_to(tmp_path: Path) -> None:
                 case (SetPlanStatus(status="completed"), Tell(data={"type": "move_to", "location": place}), *_):
                     ticks = visited[ended.key.owner].get(place, [])
                     followed.append(any(line.core.tick <= tick <= line.core.tick + 60 for tick in ticks))
-    assert followed, "nobody finished a plan item and chose to go elsewhere"
+    assert followed, "no agent finished a plan item and chose to go elsewhere"
     assert sum(followed) > len(followed) / 2
 
 
-def test_a_recording_offers_nothing_to_choose(tmp_path: Path) -> None:
+def test_agents_of_a_recording_choose_no_actions(tmp_path: Path) -> None:
     loop = live(RecordedWorld(SMALL), tmp_path, ticks=600)
     assert chosen(loop) == []
     assert not any(d.key.kind == "act" for line in journal(loop) for d in line.core.decided)
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+def test_an_act_interval_of_0_switches_choosing_off(tmp_path: Path) -> None:
     loop = live(Town(4, seed=2, start_minute=START), tmp_path, act_interval=0)
     assert chosen(loop) == []

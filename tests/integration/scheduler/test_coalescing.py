@@ -1,4 +1,4 @@
-"""Repeated observations in a run: counted on the entry they repeat, the same after a resume and in a replay."""
+"""Repeated observations are counted on the entry that they repeat, also after a resume and in a replay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIGHTS = (
 
 
 def seen(tick: int, minute: int) -> Iterator[tuple[str, Entry]]:
-    """A world that sees the same few things again and again."""
+    """Yield the observations of a world that shows the same few things again and again."""
     for owner in (ANN, BEN):
         for i in range(3):
             text = SIGHTS[(tick * 7 + i * (2 if owner == ANN else 3)) % len(SIGHTS)]
@@ -85,14 +85,14 @@ def test_lines_of_a_conversation_are_never_coalesced(tmp_path: Path) -> None:
     assert sum(e.type == "message" for e in stream.entries.values()) == TICKS
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+def test_without_coalescing_every_observation_is_stored(tmp_path: Path) -> None:
     stream = live(tmp_path, empty_redis(), coalesce=False).state.streams[BEN]
     assert sum(e.type == "observation" for e in stream.entries.values()) == 3 * TICKS
     assert all(marks.repeats == 0 for marks in stream.marks.values())
 
 
 @pytest.mark.parametrize("stopped", [1, 19, 33])
-def test_a_resumed_run_decides_the_same(tmp_path: Path, stopped: int) -> None:
+def test_a_resumed_run_counts_the_same_repeats(tmp_path: Path, stopped: int) -> None:
     whole = live(tmp_path, empty_redis())
     client = empty_redis()
     live(tmp_path, client, until=stopped)
@@ -108,7 +108,7 @@ def test_a_replay_counts_the_same_and_the_auditor_agrees(tmp_path: Path) -> None
     assert audit(client, "seen") == []
 
 
-def test_a_resumed_world_that_sees_something_else_is_found_out(tmp_path: Path) -> None:
+def test_a_resumed_world_with_an_additional_observation_is_refused(tmp_path: Path) -> None:
     client = empty_redis()
     live(tmp_path, client, until=9)
     with pytest.raises(WorldDiverged, match="tick 1: the resumed world observed 8 entries that differ from the 7"):

@@ -1,4 +1,4 @@
-"""Two runs compared: one change is planted in a small world, and the comparison names it and what it did first."""
+"""Comparisons of two runs of a small world, one with a planted change, name the change and its first effect."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Seen = list[tuple[str, Entry]]
 
 
 class Change(NamedTuple):
-    """What is different in the second run."""
+    """The differences of the second run."""
 
     seen: Callable[[int, Seen], Seen] = lambda tick, seen: seen
     owners: Mapping[str, Profile] = OWNERS
@@ -54,7 +54,7 @@ def entry(tick: int, text: str, importance: int = 5, subjects: tuple[str, ...] =
 
 
 def usual(tick: int) -> Seen:
-    """Every fifth tick each owner sees something."""
+    """Return what each owner observes at every fifth tick."""
     if tick % 5:
         return []
     return [
@@ -108,9 +108,9 @@ class Case(NamedTuple):
     change: Change
     cause: Cause
     tick: int
-    owner: str = ""  # of the cause
-    said: str = ""  # in the second run's words, or in the first's
-    effect: str = ""  # the owner that it reached first; "": no memory differs
+    owner: str = ""  # the owner of the cause
+    said: str = ""  # text of the difference, in either run
+    effect: str = ""  # the first owner whose memory differs; "": none
     base: Change = Change()
 
 
@@ -265,7 +265,7 @@ def test_equal_runs_do_not_differ(tmp_path: Path) -> None:
     assert comparison_lines(found)[0] == f"Ticks 1 to {TICKS} of usual and again are equal"
 
 
-def test_since_says_that_the_runs_differ_before(tmp_path: Path) -> None:
+def test_a_comparison_since_a_tick_reports_that_the_runs_differ_before(tmp_path: Path) -> None:
     client = empty_redis()
     live(client, "usual", tmp_path)
     live(client, "changed", tmp_path, CASES[0].change)
@@ -287,14 +287,14 @@ def test_a_trimmed_journal_is_compared_from_its_files_or_from_its_first_line(tmp
     assert "begins with tick" in comparison_lines(later)[0]
 
 
-def test_a_changed_profile_is_told_by_the_fields_that_differ(tmp_path: Path) -> None:
+def test_a_changed_profile_is_reported_by_the_fields_that_differ(tmp_path: Path) -> None:
     case = next(case for case in CASES if case.name == "trait")
     first = compared(case, tmp_path).difference
     assert first is not None
     assert (first.a, first.b) == ("traits = null: joined as Ben", 'traits = ["bold"]: joined as Ben')
 
 
-def test_long_values_are_shown_from_before_their_difference(tmp_path: Path) -> None:
+def test_long_values_are_shown_from_just_before_their_difference(tmp_path: Path) -> None:
     past = "Ben was born at the mill. " * 12
     one, other = (
         Change(owners=OWNERS | {BEN: Profile(name="Ben", background=past + end)}) for end in ("Sad.", "Glad.")
@@ -309,7 +309,7 @@ def test_long_values_are_shown_from_before_their_difference(tmp_path: Path) -> N
 
 def test_a_difference_is_followed_from_owner_to_owner(tmp_path: Path) -> None:
     def seen(tick: int, usual: Seen) -> Seen:
-        """Ada hears a bell, which Cleo is told of by her, and Ben by Cleo."""
+        """Let Ada hear a bell, Cleo hear of it from Ada, and Ben from Cleo."""
         told = {
             7: (ADA, entry(7, "A bell rings.")),
             8: (CLEO, entry(8, "A rumour of a bell.", subjects=("Ada",))),
@@ -325,8 +325,8 @@ def test_a_difference_is_followed_from_owner_to_owner(tmp_path: Path) -> None:
     ]
 
 
-def test_a_window_counts_what_only_one_run_has_and_shows_the_evidence(tmp_path: Path) -> None:
-    found = compared(CASES[3], tmp_path)  # one observation of two is another one
+def test_a_window_counts_memories_of_only_one_run_and_shows_their_evidence(tmp_path: Path) -> None:
+    found = compared(CASES[3], tmp_path)  # one observation differs
     windows = [window for window in found.owners[BEN] if window.only_a or window.only_b]
     assert (windows[0].only_a, windows[0].only_b, windows[0].share) == (1, 1, 1.0)
     (one,), (other,) = windows[1].a, windows[1].b
@@ -334,7 +334,7 @@ def test_a_window_counts_what_only_one_run_has_and_shows_the_evidence(tmp_path: 
     assert set(other.evidence) - set(one.evidence) == {"A wolf passes."}
 
 
-def test_the_page_escapes_what_agents_say(tmp_path: Path) -> None:
+def test_the_page_escapes_texts_of_observations(tmp_path: Path) -> None:
     attack = "</script><script>alert(1)</script>"
     change = Change(seen=at(10, lambda seen: [*seen, (ADA, entry(10, attack, 6))]))
     page = comparison_page(compared(Case("attack", change, "observation", 10), tmp_path))
@@ -343,7 +343,7 @@ def test_the_page_escapes_what_agents_say(tmp_path: Path) -> None:
     assert "default-src &#39;none&#39;" in page
 
 
-def test_a_later_comparison_of_runs_with_other_clocks_names_the_time(tmp_path: Path) -> None:
+def test_a_comparison_of_runs_with_different_clocks_names_the_time(tmp_path: Path) -> None:
     client = empty_redis()
     live(client, "usual", tmp_path, Change())
     live(client, "changed", tmp_path, Change(settings={"seconds_per_tick": 30}))
@@ -354,7 +354,7 @@ def test_a_later_comparison_of_runs_with_other_clocks_names_the_time(tmp_path: P
         assert first.a.startswith(said)
 
 
-def test_a_repeat_of_other_importance_is_named(tmp_path: Path) -> None:
+def test_a_repeat_with_another_importance_is_named(tmp_path: Path) -> None:
     def with_repeat(importance: int) -> Callable[[int, Seen], Seen]:
         repeated = {7: entry(7, "A bell rings.", 4), 9: entry(9, "A bell rings.", importance)}
         return lambda tick, seen: [(ADA, repeated[tick])] if tick in repeated else seen

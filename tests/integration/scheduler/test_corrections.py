@@ -1,4 +1,4 @@
-"""What ended jobs came to, on a real server: admission's view is corrected once, at the boundary that learns it."""
+"""The actual cost of ended jobs, on a real server: the boundary that learns it corrects admission's view once."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
 
 
 def begun(client: Redis, **options: Any) -> tuple[Host, Job]:
-    """A host, and a job that was admitted."""
+    """Return a host and its admitted job."""
     host = Host(client, cost=WHOLE, **options)
     (job,) = host.turn(("think", OWNER))
     return host, job
 
 
 def corrected(host: Host) -> list[tuple[int, Correction]]:
-    """The corrections in the journal, with their ticks."""
+    """Return the corrections in the journal, with their ticks."""
     lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, one) for line in lines for one in line.notes.corrected]
 
 
 def shown(host: Host) -> BudgetLine:
-    """The run's tokens as a person is shown them."""
+    """Return the budget line of the run's tokens, as commands show it."""
     return next(
         line
         for line in summarise_run(host.client, "r").budget
@@ -59,12 +59,12 @@ def shown(host: Host) -> BudgetLine:
 
 
 def held(host: Host, window: str = "run:0") -> int:
-    """The tokens that admission believes are held."""
+    """Return the tokens that count as held in admission's view."""
     return host.loop.state.view.held.get(f"{window}|run|tokens", 0)
 
 
 def left(host: Host) -> list[int]:
-    """How many jobs count in full, how many of them await an attempt's usage, and of how many it is known."""
+    """Return the numbers of jobs that count in full, that await an attempt's usage, and whose usage is known."""
     return [host.client.hlen(host.ledger.store.key(name)) for name in ("charged", "unsettled", "corrections")]  # type: ignore[misc]
 
 
@@ -96,13 +96,13 @@ def test_an_unclaimed_job_costs_nothing(client: Redis) -> None:
     host.until(job.due)
     assert held(host) == 30
     host.turn()
-    assert held(host) == 0, "the commit of its end says so"
+    assert held(host) == 0, "the commit of its end corrects the view"
     host.turn()
     assert corrected(host) == [(job.due + 1, Correction(key=job.key, at=job.due))]
     sound(host)
 
 
-def test_refunded_budget_can_be_spent_again(client: Redis) -> None:
+def test_a_refunded_reservation_can_be_spent_again(client: Redis) -> None:
     host, job = begun(client, limits={"run.run.tokens": 40}, retry_share=0.0)
     assert host.turn(("think", OTHER)) == []
     host.until(job.due + 1)
@@ -111,7 +111,7 @@ def test_refunded_budget_can_be_spent_again(client: Redis) -> None:
 
 
 @pytest.mark.parametrize("used", [SPENT, Cost(calls=1, tokens=45)], ids=["less", "more"])
-def test_a_result_staged_after_the_hosts_read_is_known_at_once(client: Redis, used: Cost) -> None:
+def test_a_result_staged_after_the_host_collected_is_counted_at_once(client: Redis, used: Cost) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due)
@@ -137,7 +137,7 @@ def test_a_shared_call_counts_as_a_call(client: Redis, staged: bool) -> None:
 
 
 def test_the_newest_of_several_attempts_counts(client: Redis) -> None:
-    """The others are the retry pool's, whenever they settle."""
+    """Earlier attempts are charged to the retry pool, whenever they settle."""
     host, job = begun(client, retry_share=0.9, limits={"run.run.tokens": 400})
     first = claimed(worker(client), job)
     host.ledger.collect(host.tick.number, "due", [first.token])
@@ -170,7 +170,7 @@ def test_a_lost_attempt_may_still_report_its_usage(client: Redis) -> None:
 def test_an_unknown_cost_stays_charged_in_full(client: Redis) -> None:
     host, job = begun(client)
     claimed(worker(client), job)
-    host.until(job.due + 24 * 9)  # hours: the windows of its tick and its day are gone by then
+    host.until(job.due + 24 * 9)  # in hours: by then the windows of its tick and its day have been deleted
     assert (held(host), held(host, "day:0"), left(host)) == (30, 0, [1, 1, 0])
     sound(host)
 
@@ -186,7 +186,7 @@ def test_a_dead_job_counts_as_its_last_attempt(client: Redis) -> None:
     sound(host)
 
 
-def test_reading_a_late_job_shows_its_usage(client: Redis, tmp_path: Path) -> None:
+def test_every_reader_shows_the_usage_of_a_late_job(client: Redis, tmp_path: Path) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due + 2)
@@ -200,7 +200,7 @@ def test_reading_a_late_job_shows_its_usage(client: Redis, tmp_path: Path) -> No
     recent = recent_ticks(host.ledger.store, "r", LimitTable({}), 100)
     assert (recent.kinds["think"].spent, recent.owners) == (SPENT, {OWNER: SPENT})
     figures = run_figures(client, "r", tmp_path)
-    assert (figures.spent, figures.owners) == ({0: {"think": SPENT}}, {OWNER: SPENT}), "on the day that asked"
+    assert (figures.spent, figures.owners) == ({0: {"think": SPENT}}, {OWNER: SPENT}), "on the day of the request"
 
 
 def test_a_cost_known_after_the_last_tick_is_charged(client: Redis, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_cost_known_after_the_last_tick_is_charged(client: Redis, tmp_path: Pa
     host.ledger.finish("stopped")
     settle(worker(client), second, used=SPENT)
     settle(worker(client), first, None, Cost(calls=1, tokens=7))
-    assert left(host)[2] == client.hlen(host.ledger.store.key("retries")) == 1, "no tick will take them"
+    assert left(host)[2] == client.hlen(host.ledger.store.key("retries")) == 1, "no tick has collected them yet"
     both = Cost(calls=2, tokens=18)
     assert usage_by_owner(client, "r")[OWNER] == both
     for found in (JobHistory(client, "r").find(job.key), *JobHistory(client, "r").newest(1)):
@@ -224,7 +224,7 @@ def test_a_cost_known_after_the_last_tick_is_charged(client: Redis, tmp_path: Pa
     host.turn()
     host.turn()
     assert client.hlen(host.ledger.store.key("retries")) == 0
-    assert usage_by_owner(client, "r")[OWNER] == both, "once"
+    assert usage_by_owner(client, "r")[OWNER] == both, "charged once"
     assert JobHistory(client, "r").find(job.key).spent == both
     sound(host)
 
@@ -240,7 +240,7 @@ def test_in_flight_held_and_spent_are_shown_separately(client: Redis) -> None:
     assert (line.reserved, line.spent, line.retried, line.held) == (30, 7, 7, 0), "the second attempt is in flight"
     settle(worker(client), claim, used=SPENT)
     line = shown(host)
-    assert (line.reserved, line.spent, line.retried, line.held) == (0, 18, 7, 19), "no boundary knows it yet"
+    assert (line.reserved, line.spent, line.retried, line.held) == (0, 18, 7, 19), "no boundary has learned it yet"
     assert line.counted == held(host) == 30
     host.until(job.due + 4)
     line = shown(host)
@@ -271,7 +271,7 @@ def test_earlier_attempts_are_charged_to_the_job(client: Redis, known: str) -> N
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_cancelled_job_is_corrected_where_boundaries_do_not_wait(client: Redis, waits: bool) -> None:
-    """Where they wait, how far a worker was must not matter: what was spent is said, and the view stays."""
+    """Where boundaries wait, a worker's progress must not matter: the cost is reported, and the view stays."""
     host, job = begun(client, waits=waits)
     claim = claimed(worker(client), job)
     host.loop.calls.leave(OWNER)
@@ -287,7 +287,7 @@ def test_a_cancelled_job_is_corrected_where_boundaries_do_not_wait(client: Redis
 
 
 @pytest.mark.parametrize("resumed", ["never", "before it was known", "when it was known", "when it was taken"])
-def test_it_is_the_same_on_resume(client: Redis, resumed: str) -> None:
+def test_a_resumed_run_corrects_the_view_once(client: Redis, resumed: str) -> None:
     host, job = begun(client)
     claim = claimed(worker(client), job)
     host.until(job.due + 2)
@@ -297,7 +297,7 @@ def test_it_is_the_same_on_resume(client: Redis, resumed: str) -> None:
     if resumed == "when it was known":
         host = Host(client, cost=WHOLE, resume=True)
     host.until(job.due + 3)
-    if resumed == "when it was taken":  # and nothing of it is written
+    if resumed == "when it was taken":  # but not yet committed
         host = Host(client, cost=WHOLE, resume=True)
     host.until(job.due + 6)
     assert [one.usage for _, one in corrected(host)] == [SPENT]
@@ -305,7 +305,7 @@ def test_it_is_the_same_on_resume(client: Redis, resumed: str) -> None:
     sound(host)
 
 
-def test_the_newest_of_too_many_jobs_are_remembered(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_of_too_many_late_jobs_are_corrected(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (cogitate.scheduler.engine.corrections, cogitate.scheduler.journal.run_totals):
         monkeypatch.setattr(module, "MOST", 2)
     host = Host(client, cost=WHOLE)
@@ -316,7 +316,7 @@ def test_the_newest_of_too_many_jobs_are_remembered(client: Redis, monkeypatch: 
     for claim in claims:
         settle(worker(client), claim, used=SPENT)
     host.turn()
-    assert held(host) == 30 + 22, "of the oldest nothing is remembered: it counts in full for ever"
+    assert held(host) == 30 + 22, "the oldest is forgotten, and counts in full for ever"
     host.turn()
     assert left(host) == [0, 0, 0]
     sound(host)
@@ -334,7 +334,9 @@ def test_the_newest_of_too_many_jobs_are_remembered(client: Redis, monkeypatch: 
         ("corrections", "job", '{"usage":[0,0,0],"saved":false,"at":999}', "has a correction before its end"),
     ],
 )
-def test_the_auditor_finds(client: Redis, key: str, field: str | None, value: Any, finding: str) -> None:
+def test_the_auditor_finds_damaged_corrections(
+    client: Redis, key: str, field: str | None, value: Any, finding: str
+) -> None:
     host, job = begun(client)
     claimed(worker(client), job)
     host.until(job.due + 1)
@@ -382,7 +384,7 @@ def test_a_shared_call_counts_in_every_unit(client: Redis, shared: Cost) -> None
 
 @pytest.mark.parametrize("known", ["before the end", "after the end"])
 @pytest.mark.parametrize("used", [Cost(calls=1), Cost(tokens=7), Cost(usd_micros=3), Cost(1, 7, 3), Cost()])
-def test_earlier_attempts_are_charged_in_every_unit(client: Redis, used: Cost, known: str) -> None:
+def test_earlier_attempts_are_charged_to_the_job_in_every_unit(client: Redis, used: Cost, known: str) -> None:
     host = Host(client, cost=PRICED, retry_share=0.9, limits={"run.run.tokens": 400})
     (job,) = host.turn(("think", OWNER))
     first = claimed(worker(client), job)

@@ -1,4 +1,4 @@
-"""A run that cannot be read hides no other from `cogitate runs`."""
+"""`cogitate runs` lists every readable run beside one that cannot be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 
 
 @pytest.mark.parametrize("harm", ["its state", "its journal"])
-def test_the_others_are_listed_and_it_is_named(
+def test_an_unreadable_run_is_named_beside_the_readable_ones(
     valkey: EmbeddedServer, capsys: pytest.CaptureFixture[str], harm: str
 ) -> None:
     with valkey.client() as client:

@@ -1,4 +1,4 @@
-"""What limits admit, as a user sets them or leaves them: by heuristics and by a model."""
+"""What the default limits and user-set limits admit, with heuristics and with a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cogitate.scheduler.journal.history import read_journal
 from cogitate.scheduler.ledger.run_store import RunStore
 from tests.live_redis import empty_redis
 
-TICKS = 42  # of ten minutes: until what everybody plans in the morning is due
+TICKS = 42  # of ten minutes: until the morning's plans are due
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def model() -> Iterator[dict[str, Any]]:
 
 
 def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[Redis, Counter[tuple[str, str]]]:
-    """Let a morning go by. Returns where, and how many plans were decided and made how."""
+    """Run a morning; return its server, and the number of plans by decision and source."""
     client = empty_redis()
     owners = {f"agent:{n}": Profile(name=f"A{n}") for n in range(agents)}
     chosen = Settings.tuned(data_dir=tmp_path, seconds_per_tick=600, act_interval=0, **settings)
@@ -52,14 +52,16 @@ def plans(tmp_path: Path, agents: int, **settings: Any) -> tuple[Redis, Counter[
     return client, Counter((decided[key], made[key]) for key in decided)
 
 
-def test_by_default_a_town_of_a_hundred_is_refused_no_plan(tmp_path: Path) -> None:
+def test_the_defaults_admit_every_plan_of_a_town_of_a_hundred(tmp_path: Path) -> None:
     client, found = plans(tmp_path, 100)
     assert found == {("admitted", "heuristic"): 100}
     assert summarise_run(client, "r").refused == {}
-    assert summarise_run(client, "r").spent.calls == 0, "nobody was called"
+    assert summarise_run(client, "r").spent.calls == 0, "no model was called"
 
 
-def test_nor_is_it_with_a_model(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_the_defaults_admit_every_plan_of_a_town_of_a_hundred_with_a_model(
+    tmp_path: Path, model: dict[str, Any]
+) -> None:
     client, found = plans(tmp_path, 100, **model)
     assert found == {("admitted", "llm"): 100}
     assert summarise_run(client, "r").refused == {}
@@ -74,12 +76,12 @@ def test_a_limit_of_three_jobs_admits_three(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["tick.run.calls", "day.kind:plan.calls", "day.kind:plan.jobs"])
-def test_a_limit_of_three_admits_three_with_a_model_too(tmp_path: Path, model: dict[str, Any], name: str) -> None:
+def test_a_limit_of_three_admits_three_with_a_model(tmp_path: Path, model: dict[str, Any], name: str) -> None:
     client, found = plans(tmp_path, 5, **model, limits={name: 3})
     assert found == {("admitted", "llm"): 3, ("heuristic", "heuristic"): 2}
     assert summarise_run(client, "r").spent.calls == 3
 
 
-def test_a_call_limit_does_not_bind_heuristics(tmp_path: Path) -> None:
+def test_a_call_limit_does_not_apply_to_heuristics(tmp_path: Path) -> None:
     _, found = plans(tmp_path, 5, limits={"run.run.calls": 0})
     assert found == {("admitted", "heuristic"): 5}

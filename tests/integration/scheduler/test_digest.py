@@ -1,4 +1,4 @@
-"""The claim: the digest does not depend on workers, hash seeds, completion order, crashes or lost messages."""
+"""The digest of a run does not depend on workers, hash seeds, completion order, crashes or lost messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOWN = ("run", "--town", 5, "--ticks", 575, "--run", "town", "--audit")  # plans
 
 
 def new_home(folder: Path) -> Path:
-    """A data folder for runs whose ticks are two minutes."""
+    """Return a data folder for runs whose ticks last two minutes."""
     folder.mkdir(exist_ok=True)
     (folder / "cogitate.toml").write_text("[time]\nseconds_per_tick = 120\n")
     return folder / "data"
@@ -34,7 +34,7 @@ def new_home(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """An undisturbed run with one worker."""
+    """Run the town undisturbed with one worker; return its data folder and its summary."""
     data_dir = new_home(tmp_path_factory.mktemp("reference"))
     return data_dir, summary_of_process(*TOWN, "--workers", 1, data_dir=data_dir, PYTHONHASHSEED="1")
 
@@ -157,16 +157,16 @@ def test_a_model_with_jitter_gives_the_same_digest_in_another_order(tmp_path: Pa
         orders.append([note.key for note in sorted(notes, key=lambda note: note.arrival)])
     assert len(digests) == 1
     assert sorted(orders[0]) == sorted(orders[1])
-    assert orders[0] != orders[1], "both runs settled in one order: the test shows nothing"
+    assert orders[0] != orders[1], "both runs settled their jobs in the same order, so the test shows nothing"
 
 
 def _heuristic_calls(done: dict[str, Any]) -> int:
-    """Calls of jobs that never ask a model."""
+    """Return the number of calls of jobs that never ask a model."""
     return sum(facts["decision"].get("admitted", 0) for kind, facts in done["jobs"].items() if kind == "prune")
 
 
 def _children(pid: int, word: str) -> list[int]:
-    """Child processes whose command line holds a word."""
+    """Return the ids of child processes whose command line contains a word."""
     found = []
     for task in Path("/proc").glob("[0-9]*"):
         try:

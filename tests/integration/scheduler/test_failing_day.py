@@ -1,4 +1,4 @@
-"""A recorded day against an endpoint that fails in every way at once: nothing is lost, overspent or miscounted."""
+"""A recorded day with an endpoint that fails in every way at once: nothing is lost, overspent or miscounted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.integration.command import summary
 
 DEADLINE = 6  # seconds that a job has
 STATUSES = ("401", "403", "404", "408", "408:1", "409", "418", "429", "429:1", "429:8", "500", "503", "529")
-SLOW = dict.fromkeys(("hang", "drip", "drip_headers"), 0.003)  # a day waits for each of these as long as a job has
+SLOW = dict.fromkeys(("hang", "drip", "drip_headers"), 0.003)  # each of these lasts until the job's deadline
 USABLE = dict.fromkeys(("prose", "fenced", "no_usage", "nan_usage", "negative_usage"), 0.02)
 OTHERS = [fault for fault in (*STATUSES, *FAULTS) if fault not in SLOW | USABLE]
 RATES = SLOW | USABLE | dict.fromkeys(OTHERS, (0.3 - sum(SLOW.values())) / len(OTHERS))
@@ -41,7 +41,7 @@ TUNING = '{"throttle_auto": false, "breaker_pause": 0.2, "breaker_longest_pause"
 
 
 def configured(url: str) -> str:
-    """Each kind has an endpoint of its own, so that what one is told to wait holds up no other."""
+    """Return a configuration with an endpoint per kind, so that a pause of one does not delay the others."""
     tables = [
         f'[model.endpoints.{kind}]\nbase_url = "{url}"\napi_key = "any"\n'
         f'[model.models.{kind}]\nendpoint = "{kind}"\nmodel = "{kind}"\n[model.kind_tiers.{kind}]\nroutine = "{kind}"\n'
@@ -51,24 +51,24 @@ def configured(url: str) -> str:
 
 
 def test_a_recorded_day_survives_every_failure_at_once(recordings: Path, tmp_path: Path) -> None:
-    """Twice: a day makes 70 to 110 requests, depending on how long breakers are open, and meets half of the faults."""
+    """Run two days: each makes 70 to 110 requests, depending on its breakers, and meets about half of the faults."""
     requests, met, sources = 0, Counter[str](), Counter[str]()
     for seed in (4, 5):
         served, thought = live(recordings, tmp_path / str(seed), seed)
         requests += served.requests
         met.update(served.by_fault)
         sources.update(thought)
-    assert min(sources["llm"], sources["heuristic"]) > 20, "some calls went well, and some jobs had to do without"
+    assert min(sources["llm"], sources["heuristic"]) > 20, "some calls succeeded, and some jobs fell back to heuristics"
     failed = sum(count for fault, count in met.items() if fault not in USABLE)
     assert 0.15 < failed / requests < 0.45
     assert len(met) > len(RATES) / 2
 
 
 def live(recordings: Path, folder: Path, seed: int) -> tuple[Stats, dict[str, int]]:
-    """Live the day, and check all that can be said of it alone.
+    """Run the day, and check its ledger against the endpoint's counts.
 
-    Returns what the endpoint has counted, and where reflections came from: hardly any from the model on a day of five
-    seconds in which an endpoint says "in eight seconds".
+    Return the endpoint's counts, and the number of reflections by source. A day lasts some five seconds, so few
+    reflections are the model's once an endpoint asks for a pause of eight seconds.
     """
     data_dir = folder / "data"
     folder.mkdir()
@@ -101,14 +101,14 @@ def live(recordings: Path, folder: Path, seed: int) -> tuple[Stats, dict[str, in
         for line in done["budget"]
     )
     spent = {line["unit"]: line["spent"] for line in done["budget"] if (line["window"], line["scope"]) == WHOLE_RUN}
-    # What the ledger says was spent is what the server counted, and the estimates for calls whose usage never came.
+    # The ledger's spending is what the server counted, plus estimates for calls whose usage never arrived.
     assert spent["calls"] == served.requests + without_model(done)
     assert served.requests == sum(one.requests for one in endpoints)
     told = sum(one.tokens - one.estimated for one in endpoints)
     untold = served.prompt_tokens + served.completion_tokens - told
     meant = sum(count for fault, count in served.by_fault.items() if fault in SLOW or fault.startswith("408"))
     if sum(one.failures.get("timeout", 0) for one in endpoints) > meant:
-        # Beside the faults, a stalled machine let answers arrive after their deadline: those calls are estimated.
+        # On a slow machine more answers miss their deadline: the usage of those calls is estimated as well.
         assert 0 <= untold <= sum(one.estimated for one in endpoints)
     else:
         assert untold == 0
@@ -117,5 +117,5 @@ def live(recordings: Path, folder: Path, seed: int) -> tuple[Stats, dict[str, in
 
 
 def without_model(done: dict[str, Any]) -> int:
-    """Calls of kinds that ask no model: they are counted, and sent nowhere."""
+    """Return the number of calls of kinds that ask no model: they are counted, but sent nowhere."""
     return sum(done["jobs"].get("prune", {}).get("end", {}).values())

@@ -1,4 +1,4 @@
-"""A fork repeats its source without a call, equals it while nothing is changed, and is a run like any other."""
+"""A fork repeats its source without calls, equals it until something changes, and is otherwise an ordinary run."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ TICKS, NOON = 600, 360
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[FakeEndpoint]:
-    """A stand-in of a model that also fails, so that some outcomes are heuristics."""
+    """Start a stand-in for a model that sometimes fails, so that some outcomes are heuristics."""
     with FakeEndpoint(faults={"429": 0.1, "500": 0.1, "broken_json": 0.1}) as found:
         yield found
 
 
 class Visited(Town):
-    """A town in which one agent sees a stranger at the tick `at`; 0: at none."""
+    """A town in which one agent sees a stranger at the tick `at`, or never where it is 0."""
 
     def __init__(self, at: int, agents: int = 5, start_minute: int = 0) -> None:
         super().__init__(agents, 0, 2, start_minute)
@@ -66,7 +66,7 @@ class Visited(Town):
 
 
 def opened(town: Visited, endpoint: FakeEndpoint, folder: Path, given: dict[str, Any], **arguments: Any) -> TickLoop:
-    """Open a loop for a town, with these settings beside those that all towns here have."""
+    """Open a loop for a town, with the given settings in addition to those common to all these towns."""
     settings = Settings(
         **{"seconds_per_tick": 120, "llm": "openai", "base_url": endpoint.url, "api_key": "none", "data_dir": folder},
         limits={"run.tokens": 10_000_000},
@@ -144,17 +144,17 @@ def test_an_unchanged_fork_makes_no_call_and_equals_its_source(
     assert (again.digest, again.spent.calls) == (source.digest, 0)
 
 
-class Asked(NamedTuple):
-    """The jobs of an hour that a model was to answer."""
+class HourOfJobs(NamedTuple):
+    """The jobs of an hour that were to be answered by a model."""
 
     jobs: int
-    calls: int  # that were spent on them
+    calls: int  # the calls spent on them
 
 
-def test_a_changed_observation_costs_only_the_calls_that_it_reaches(tmp_path: Path) -> None:
+def test_a_changed_observation_costs_calls_only_for_the_jobs_that_it_affects(tmp_path: Path) -> None:
     noon, hour = 60, 30  # ticks of two minutes, from ten o'clock on
 
-    def live(run: str, endpoint: FakeEndpoint, visit: int = 0, fork: Fork | None = None) -> Asked:
+    def live(run: str, endpoint: FakeEndpoint, visit: int = 0, fork: Fork | None = None) -> HourOfJobs:
         town = Visited(visit, agents=25, start_minute=600)
         given = {"workers": 1, "act_interval": 10}
         with opened(town, endpoint, tmp_path, given, run=run, ticks=noon + hour, fork=fork) as loop:
@@ -162,7 +162,7 @@ def test_a_changed_observation_costs_only_the_calls_that_it_reaches(tmp_path: Pa
             lines = [*read_journal(loop.ledger.store, noon + 1, noon + hour)]
         decided = [one for line in lines for one in line.core.decided if one.model]
         spent = [one for line in lines for one in spending(line.notes) if one.key.tick > noon]
-        return Asked(len(decided), sum(one.cost.calls for one in spent))
+        return HourOfJobs(len(decided), sum(one.cost.calls for one in spent))
 
     with FakeEndpoint() as endpoint:
         source = live("source", endpoint)
@@ -174,7 +174,7 @@ def test_a_changed_observation_costs_only_the_calls_that_it_reaches(tmp_path: Pa
 
 
 @pytest.mark.parametrize("how", ["observation", "limit"])
-def test_a_changed_fork_parts_at_the_change_and_pays_only_for_what_comes_after(
+def test_a_changed_fork_diverges_at_the_change_and_pays_only_for_later_calls(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path, source: RunSummary, how: str
 ) -> None:
     seen = how == "observation"
@@ -199,7 +199,7 @@ def test_a_changed_fork_parts_at_the_change_and_pays_only_for_what_comes_after(
     assert f"fork is a fork of source at tick {NOON}" in comparison_lines(found)
 
 
-def test_the_difference_of_two_forks_is_what_changed_first_in_one_of_them(
+def test_the_difference_of_two_forks_is_the_first_change_in_either(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path
 ) -> None:
     hosted(client, endpoint, tmp_path, "source", ticks=240)
@@ -230,7 +230,7 @@ def test_a_fork_fails_if_its_host_differs_before_the_fork_tick(
 
 
 class Killed(Exception):
-    """Ends a host in the middle of a tick, as a crash does."""
+    """Ends a host in mid-tick, as a crash does."""
 
 
 def killed_at(tick: int) -> Callable[[Tick], None]:
@@ -242,7 +242,7 @@ def killed_at(tick: int) -> Callable[[Tick], None]:
 
 
 @pytest.mark.parametrize("tick", [120, 121, 200, 301])
-def test_a_fork_whose_host_is_killed_is_resumed_and_equals_its_source(
+def test_a_fork_whose_host_is_killed_resumes_and_equals_its_source(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path, tick: int
 ) -> None:
     def limit(now: Tick) -> None:
@@ -260,7 +260,7 @@ def test_a_fork_whose_host_is_killed_is_resumed_and_equals_its_source(
     assert sum(spent.cost.calls for line in repeated for spent in spending(line.notes)) == 0
 
 
-def test_a_run_is_not_replaced_by_a_fork_that_cannot_be_made(
+def test_a_fork_that_cannot_be_made_does_not_replace_its_run(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path
 ) -> None:
     hosted(client, endpoint, tmp_path, "kept", ticks=20)
@@ -270,9 +270,7 @@ def test_a_run_is_not_replaced_by_a_fork_that_cannot_be_made(
     assert len(digests(client, "kept")) == 20
 
 
-def test_a_fork_of_a_paced_run_repeats_what_came_late_as_well(
-    client: Redis, endpoint: FakeEndpoint, tmp_path: Path
-) -> None:
+def test_a_fork_of_a_paced_run_equals_its_source(client: Redis, endpoint: FakeEndpoint, tmp_path: Path) -> None:
     source = hosted(client, endpoint, tmp_path, "source", ticks=240, tick_rate=100)
     assert source.spent.calls > 0
     with pytest.raises(ConfigurationError, match="give its fork tick_rate=100"):
@@ -281,7 +279,7 @@ def test_a_fork_of_a_paced_run_repeats_what_came_late_as_well(
     assert (fork.digest, fork.spent.calls) == (source.digest, 0)
 
 
-def test_a_paced_fork_waits_for_workers_only_where_it_repeats_no_more(
+def test_a_paced_fork_waits_for_workers_only_after_the_repeated_ticks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[tuple[int, bool]] = []
@@ -317,11 +315,11 @@ def test_a_trimmed_source_is_refused(tmp_path: Path) -> None:
         find_origin(lived.store, "town", 60)
 
 
-def test_a_source_with_checkpoints_between_its_lines_is_repeated(tmp_path: Path) -> None:
+def test_a_fork_repeats_a_source_with_checkpoints_in_its_journal(tmp_path: Path) -> None:
     client = empty_redis()
     settings = settings_of(tmp_path, 30)
     lived = live_for_days(client, settings)
-    assert lived.store.fields("journal_checkpoints"), "nothing stands between its lines"
+    assert lived.store.fields("journal_checkpoints"), "the journal has no checkpoints"
     last = lived.store.tick()
     world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=60).open()
     with TickLoop(
@@ -339,7 +337,7 @@ def test_a_source_with_checkpoints_between_its_lines_is_repeated(tmp_path: Path)
     assert loop.digest == lived.digest
 
 
-def test_a_fork_that_another_host_takes_over_while_it_repeats_is_fenced(
+def test_a_fork_taken_over_while_it_repeats_its_source_is_fenced(
     client: Redis, endpoint: FakeEndpoint, tmp_path: Path
 ) -> None:
     source = hosted(client, endpoint, tmp_path, "source", ticks=240)
@@ -361,7 +359,7 @@ def test_a_tick_that_the_source_has_not_reached_is_refused(
         hosted(client, endpoint, tmp_path, "fork", fork=Fork(run="source", tick=TICKS + 1))
 
 
-def test_an_argument_that_is_no_fork_is_refused(client: Redis, endpoint: FakeEndpoint, tmp_path: Path) -> None:
+def test_a_fork_argument_of_another_type_is_refused(client: Redis, endpoint: FakeEndpoint, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="give a Fork"):
         hosted(client, endpoint, tmp_path, "fork", fork="source")  # type: ignore[arg-type]
 

@@ -49,7 +49,7 @@ def test_a_fork_of_a_capsule_equals_its_source_without_a_call(client: Redis, tmp
     assert (origin.run, origin.tick, origin.digest) == ("source", NOON, digests(client, "source")[NOON - 1])
 
 
-def test_a_capsule_has_the_prompts_and_answers_that_a_run_recorded(client: Redis, tmp_path: Path) -> None:
+def test_a_capsule_contains_the_recorded_prompts_and_answers(client: Redis, tmp_path: Path) -> None:
     town = Visited(0)
     with (
         FakeEndpoint() as endpoint,
@@ -67,7 +67,7 @@ def test_a_capsule_has_the_prompts_and_answers_that_a_run_recorded(client: Redis
     assert told.other_prompts == 0
 
 
-def test_a_run_whose_journal_was_trimmed_is_forked_from_its_capsule(tmp_path: Path) -> None:
+def test_a_trimmed_run_can_be_forked_from_its_capsule(tmp_path: Path) -> None:
     lived = live(empty_redis(), settings_of(tmp_path, 1))
     assert trimmed_tick(lived.store)
     file = tmp_path / "town.capsule"
@@ -84,7 +84,7 @@ def test_a_run_whose_journal_was_trimmed_is_forked_from_its_capsule(tmp_path: Pa
 
 
 def small_run(client: Redis, folder: Path) -> Path:
-    """Live a run of ten ticks, and write its capsule."""
+    """Host a run of ten ticks, and write its capsule."""
     with TickLoop(run="small", owners={"agent:ada": Profile(name="Ada")}, ticks=10, inline=True, client=client) as loop:
         for tick in loop:
             loop.observe("agent:ada", {"text": f"The clock strikes {tick.number}."})
@@ -92,7 +92,7 @@ def small_run(client: Redis, folder: Path) -> Path:
     return folder / "small.capsule"
 
 
-def test_a_host_forks_from_a_capsule_and_goes_another_way(client: Redis, tmp_path: Path) -> None:
+def test_a_fork_of_a_capsule_diverges_where_its_host_differs(client: Redis, tmp_path: Path) -> None:
     file, elsewhere = small_run(client, tmp_path), redis_in_memory()
     fork = Fork(run="small", tick=6, capsule=file)
     owners = {"agent:ada": Profile(name="Ada")}
@@ -121,7 +121,7 @@ def test_a_host_forks_from_a_capsule_and_goes_another_way(client: Redis, tmp_pat
         ({}, {"models": {"other": {"endpoint": "theirs", "model": "m"}}}, "which is not configured"),
     ],
 )
-def test_a_capsule_that_asks_for_too_much_is_refused(
+def test_a_mismatched_or_hostile_capsule_is_refused_and_makes_no_run(
     client: Redis, tmp_path: Path, fork: dict[str, Any], kept: dict[str, Any], match: str
 ) -> None:
     members = content_of(small_run(client, tmp_path))
@@ -143,7 +143,7 @@ def test_a_capsule_that_asks_for_too_much_is_refused(
     assert not run_exists(elsewhere, "fork")
 
 
-def test_the_command_forks_a_file_in_an_empty_folder(tmp_path: Path) -> None:
+def test_the_command_forks_a_capsule_with_an_empty_data_folder(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     source = summary("run", "--town", 2, "--ticks", 400, "--run", "town", "--workers", 0, data_dir=here)
     assert typed("export", "town", "--format", "capsule", "--out", "town.capsule", data_dir=here).returncode == 0
@@ -164,7 +164,7 @@ def test_the_command_forks_a_file_in_an_empty_folder(tmp_path: Path) -> None:
         assert (found.returncode > 0, found.stderr.count("\n"), match in found.stderr) == (True, 1, True), found.stderr
 
 
-def test_a_recorded_world_is_forked_from_its_capsule_where_the_recording_is_not(tmp_path: Path) -> None:
+def test_a_recorded_world_is_forked_from_its_capsule_without_the_recording(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     recording = tmp_path / "recording"
     shutil.copytree(ROOT / "simulation" / "recordings" / "small", recording)

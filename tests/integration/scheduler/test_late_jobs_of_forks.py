@@ -1,4 +1,4 @@
-"""A fork repeats the lateness of its source's jobs, also once the two runs differ."""
+"""A fork repeats the lateness of its source's jobs, even after the two runs diverge."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from cogitate.tasks.job import JobKey
 from tests.integration.scheduler.test_forks import Visited, opened
 from tests.patience import wait_until
 
-TICKS = 60  # of two minutes, from ten minutes before the morning on
-SLOW = 1.0  # seconds of a call, where jobs are due after a quarter of that
+TICKS = 60  # of two minutes, from ten minutes before the morning
+SLOW = 1.0  # seconds that a call takes; jobs are due after a quarter of that
 
 
 class Lived(NamedTuple):
@@ -42,35 +42,35 @@ class Lived(NamedTuple):
 
     @property
     def paid(self) -> set[JobKey]:
-        """The jobs that cost a call."""
+        """Return the jobs that cost a call."""
         return {spent.key for line in self.lines for spent in spending(line.notes) if spent.cost.calls}
 
     @property
     def inputs(self) -> dict[JobKey, str]:
-        """The hash of what each job depended on, where its answer, or the usage of a late one, has told it."""
+        """Return each job's hash of inputs, where its answer or its late usage reported one."""
         found = {one.key: one.inputs for line in self.lines for one in (*line.notes.ended, *line.notes.late)}
         found |= {one.key: one.inputs for line in self.lines for one in line.notes.corrected}
         return {key: inputs for key, inputs in found.items() if inputs}
 
     @property
     def late(self) -> dict[JobKey, int]:
-        """The jobs that ended late, with the tick of their end."""
+        """Return the jobs that ended late, with the ticks of their ends."""
         return {one.key: line.core.tick for line in self.lines for one in line.core.ended if one.reason == "late"}
 
     @property
     def taken(self) -> set[JobKey]:
-        """The jobs that a worker had taken by their end."""
+        """Return the jobs that a worker had claimed by their end."""
         notes = (one for line in self.lines for one in line.notes.ended)
         return {one.key for one in notes if one.attempts}
 
     @property
     def answered(self) -> dict[JobKey, tuple[int, str]]:
-        """The answers that came after their job's end, with their tick and what became of them."""
+        """Return the answers that arrived after their job's end, each with its tick and its outcome."""
         return {one.key: (line.core.tick, one.end) for line in self.lines for one in line.core.late}
 
 
 class Town(NamedTuple):
-    """Where the runs live."""
+    """The endpoint and the folder of the runs."""
 
     endpoint: FakeEndpoint
     folder: Path
@@ -79,7 +79,7 @@ class Town(NamedTuple):
         """Host a town of five at 12 ticks a second, and audit and replay it.
 
         Args:
-            answered: a job that a worker takes and answers before the run is over, however slow the machine is.
+            answered: a job that a worker claims and answers before the run is over, however slow the machine is.
         """
         town = Visited(0, start_minute=350)
         given = {
@@ -101,7 +101,7 @@ class Town(NamedTuple):
 
         def wait(tick: Tick) -> None:
             if tick.number == job.tick + 1:  # before the job is late
-                wait_until(lambda: self.endpoint.stats().requests > requests, "a worker to take the job")
+                wait_until(lambda: self.endpoint.stats().requests > requests, "a worker to claim the job")
             elif tick.number == job.tick + 20:  # the job is late
                 wait_until(
                     lambda: store.client.hexists(offered, job.text()) or not store.client.hexists(awaited, job.text()),
@@ -132,7 +132,7 @@ def test_an_unchanged_fork_repeats_lateness(town: Town, source: Lived) -> None:
 
 
 @pytest.mark.parametrize("at", [2, 6, 10, 12])
-def test_a_changed_fork_makes_no_call_for_late_jobs_that_read_the_same(town: Town, source: Lived, at: int) -> None:
+def test_a_changed_fork_makes_no_call_for_late_jobs_with_unchanged_inputs(town: Town, source: Lived, at: int) -> None:
     owner = min(owner for owner, _ in source.lines[0].core.joined if owner.startswith("agent:"))
     seen = AddObservation(at + 1, owner, {"text": "A stranger asks about the harbour."})
     fork = town.live(f"changed-{at}", Fork(run="source", tick=at, changes=(seen,)))
@@ -144,11 +144,11 @@ def test_a_changed_fork_makes_no_call_for_late_jobs_that_read_the_same(town: Tow
     repeated = (same | open_then) & source.late.keys()
     assert repeated
     assert {key: fork.late.get(key) for key in repeated} == {key: source.late[key] for key in repeated}
-    taken = repeated & (open_then | fork.taken)  # of others no answer is awaited
+    taken = repeated & (open_then | fork.taken)  # no answer is awaited for the others
     assert {key: fork.answered.get(key) for key in taken} == {key: source.answered.get(key) for key in taken}
 
 
-def test_a_job_of_the_tick_at_which_the_runs_part_reads_what_has_changed(town: Town, source: Lived) -> None:
+def test_a_job_of_the_tick_of_the_change_has_changed_inputs_and_is_asked_again(town: Town, source: Lived) -> None:
     job = min(key for key in source.inputs if key.kind == "plan")
     seen = AddObservation(job.tick, job.owner, {"text": "A stranger asks about the harbour."})
     fork = town.live("changed-then", Fork(run="source", tick=job.tick - 1, changes=(seen,)), answered=job)

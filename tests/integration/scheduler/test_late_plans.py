@@ -1,4 +1,4 @@
-"""A town whose plans are late: heuristics at the due tick, and the model's plans once they are there."""
+"""A town whose plans are late uses heuristic plans at the due tick, and the model's plans once they arrive."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from cogitate.workers.processes.embedded import EmbeddedServer
 from tests.live_redis import empty_redis
 
 OWNERS = {"agent:ann": Profile(name="Ann"), "agent:ben": Profile(name="Ben")}
-START, DUE, COMES, TICKS = 350, 15, 200, 260  # plans are asked for at 6:00, and made without a model at 6:05
+START, DUE, COMES, TICKS = 350, 15, 200, 260  # plans are requested at 6:00, and made by heuristics at 6:05
 
 
 class Late(InlinePublisher):
-    """A worker that claims plans and takes hours for them."""
+    """An inline worker that claims plans and answers them hours later."""
 
     held: list[Claim]
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Run all but plans."""
+        """Run every job except plans, which are only claimed."""
         for job in jobs:
             if job.key.kind != "plan":
                 self._runner.run(job.id)
@@ -43,7 +43,7 @@ class Late(InlinePublisher):
         return len(jobs)
 
     def answer(self) -> list[str]:
-        """Ask the model, and settle."""
+        """Ask the model for the claimed plans, settle them, and return the replies of the ledger."""
         settled: list[str] = []
         for claim in self.held:
             made = self._runner._attempts.make(claim, time.monotonic() + 60, NO_ADJUSTMENT)
@@ -72,7 +72,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
 def live(
     client: Redis, model: FakeEndpoint, data_dir: Path, run: str = "town", *, until: int = TICKS, resume: bool = False
 ) -> tuple[TickLoop, list[tuple[int, str, str]]]:
-    """The run, and the plans that the world was handed: when, whose, by whom."""
+    """Run the town; return its loop and the plans that the world received, as tick, owner and source."""
     settings = Settings.tuned(
         data_dir=data_dir,
         llm="openai",
@@ -107,9 +107,7 @@ def live(
     return loop, handed
 
 
-def test_the_models_plans_take_the_place_of_the_heuristics(
-    client: Redis, endpoint: FakeEndpoint, tmp_path: Path
-) -> None:
+def test_late_plans_of_the_model_replace_heuristic_plans(client: Redis, endpoint: FakeEndpoint, tmp_path: Path) -> None:
     loop, handed = live(client, endpoint, tmp_path)
     guessed, planned = DUE, COMES + 1
     assert handed == [
@@ -133,7 +131,9 @@ def test_the_models_plans_take_the_place_of_the_heuristics(
 
 
 @pytest.mark.parametrize("left", [DUE + 3, COMES, COMES + 1])
-def test_a_resumed_host_takes_them_just_so(client: Redis, endpoint: FakeEndpoint, tmp_path: Path, left: int) -> None:
+def test_a_resumed_run_receives_late_plans_at_the_same_ticks(
+    client: Redis, endpoint: FakeEndpoint, tmp_path: Path, left: int
+) -> None:
     whole, handed = live(client, endpoint, tmp_path, "whole")
     Late.held.clear()
     _, before = live(client, endpoint, tmp_path, until=left)

@@ -1,4 +1,4 @@
-"""The tick loop in one process, on a Redis in memory: the same digest however often it was interrupted."""
+"""The tick loop in one process, on a Redis in memory, reaches the same digest however often it is interrupted."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ LIMITS = {"tick.run.jobs": 1, "day.run.jobs": 12, "day.kind:reflect.jobs": 5}
 
 
 class Crash(Exception):
-    """The host dies here."""
+    """Ends a host, as a crash does."""
 
 
-class Visit:
-    """One host's visit to a town: it may be cut short, and another may follow."""
+class HostedTown:
+    """One host of a town, which may end early and be followed by another."""
 
     def __init__(self, client: Redis, *, resume: bool = False, ticks: int = TICKS, **settings: Any) -> None:
         self.town = Town(agents=4, seed=3, minutes_per_tick=10, start_minute=START)
@@ -59,7 +59,7 @@ class Visit:
             self.town.load(self.loop.restored)
 
     def turn(self, tick: Tick) -> None:
-        """The town's turn."""
+        """Take the town's turn of a tick."""
         for change in tick.applied:
             self.town.apply(change)
         for owner, entry in self.town.step(tick.number, tick.minute):
@@ -72,7 +72,7 @@ class Visit:
             self.loop.checkpoint(self.town.dump())
 
     def live(self, until: int | None = None, hurt: Callable[[Tick], None] = lambda tick: None) -> str:
-        """Go on to the end, or to the world's turn of tick `until`, which is not committed; the digest."""
+        """Run to the end, or to the world's turn of tick `until`, which is not committed; return the digest."""
         for tick in self.loop:
             self.turn(tick)
             hurt(tick)
@@ -83,14 +83,14 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def undisturbed() -> tuple[Redis, str]:
-    """A run without interruptions."""
+    """Run the town without interruptions; return its server and its digest."""
     client = empty_redis()
-    return client, Visit(client).live()
+    return client, HostedTown(client).live()
 
 
 def test_two_runs_have_one_digest(undisturbed: tuple[Redis, str]) -> None:
     client, digest = undisturbed
-    assert Visit(empty_redis()).live() == digest
+    assert HostedTown(empty_redis()).live() == digest
     assert audit(client, "town") == []
     jobs = summarise_run(client, "town").jobs
     assert sum(jobs["reflect"]["decision"].values()) > 10
@@ -99,29 +99,31 @@ def test_two_runs_have_one_digest(undisturbed: tuple[Redis, str]) -> None:
 
 
 @pytest.mark.parametrize("at", [1, 2, 30, 31, 88, 109])
-def test_a_host_dropped_in_the_worlds_turn(undisturbed: tuple[Redis, str], at: int) -> None:
+def test_a_host_dropped_in_the_worlds_turn_resumes_to_the_same_digest(undisturbed: tuple[Redis, str], at: int) -> None:
     client = empty_redis()
-    Visit(client).live(until=at)
-    second = Visit(client, resume=True)
+    HostedTown(client).live(until=at)
+    second = HostedTown(client, resume=True)
     assert second.loop.tick == at - 1
     assert second.live() == undisturbed[1]
     assert audit(client, "town") == []
 
 
-def test_a_host_dropped_again_and_again(undisturbed: tuple[Redis, str]) -> None:
+def test_a_host_dropped_many_times_resumes_to_the_same_digest(undisturbed: tuple[Redis, str]) -> None:
     client = empty_redis()
-    Visit(client).live(until=9)
+    HostedTown(client).live(until=9)
     for at in range(22, TICKS, 13):
-        Visit(client, resume=True).live(until=at)
+        HostedTown(client, resume=True).live(until=at)
         assert audit(client, "town") == []
-    assert Visit(client, resume=True).live() == undisturbed[1]
+    assert HostedTown(client, resume=True).live() == undisturbed[1]
 
 
 @pytest.mark.parametrize("arrives", [True, False])
 @pytest.mark.parametrize("at", [1, 75])
-def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[Redis, str], at: int, arrives: bool) -> None:
+def test_a_host_disconnected_during_a_commit_resumes_to_the_same_digest(
+    undisturbed: tuple[Redis, str], at: int, arrives: bool
+) -> None:
     client = empty_redis()
-    first = Visit(client)
+    first = HostedTown(client)
 
     def hurt(tick: Tick) -> None:
         send = first.loop.ledger.advance
@@ -136,43 +138,43 @@ def test_a_crash_in_the_reply_of_a_commit(undisturbed: tuple[Redis, str], at: in
 
     with pytest.raises(Disconnected):
         first.live(hurt=hurt)
-    second = Visit(client, resume=True)
+    second = HostedTown(client, resume=True)
     assert second.loop.tick == (at if arrives else at - 1)
     assert second.live() == undisturbed[1]
     assert audit(client, "town") == []
 
 
-def test_lost_hints_are_repeated(undisturbed: tuple[Redis, str]) -> None:
+def test_losing_every_other_hint_leaves_the_digest(undisturbed: tuple[Redis, str]) -> None:
     client = empty_redis()
-    first = Visit(client, hint_interval=0.001)
+    first = HostedTown(client, hint_interval=0.001)
     publish = first.loop._loop.collector._publish
     lost = iter([True, False] * 1000)
     first.loop._loop.collector._publish = lambda jobs: 0 if next(lost) else publish(jobs)
     assert first.live() == undisturbed[1]
 
 
-def test_results_are_applied_as_soon_as_they_are_ready() -> None:
+def test_in_ready_mode_results_are_applied_at_the_next_boundary() -> None:
     client = empty_redis()
-    Visit(client, apply="ready").live()
+    HostedTown(client, apply="ready").live()
     lines = list(read_journal(RunStore.open(client, "town"), 1, TICKS))
     waits = {line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "none"}
-    assert waits == {1}, "whatever is complete is applied at the next boundary"
+    assert waits == {1}, "each complete result is applied at the next boundary"
     denied = [line.core.tick - end.key.tick for line in lines for end in line.core.ended if end.reason == "denied"]
-    assert min(denied) > 1, "what budget refused waits for its due tick"
+    assert min(denied) > 1, "a job denied by a limit waits for its due tick"
     assert audit(client, "town") == []
     assert replay(client, "town", empty_redis()).ticks == TICKS
 
 
-def test_replay_agrees(undisturbed: tuple[Redis, str]) -> None:
+def test_a_replay_agrees_with_the_run(undisturbed: tuple[Redis, str]) -> None:
     client, digest = undisturbed
     found = replay(client, "town", empty_redis())
     assert (found.ticks, found.digest, found.owners) == (TICKS, digest, 4)
 
 
 @pytest.mark.parametrize("tick", [1, TICKS])
-def test_one_changed_byte_fails_at_its_tick(tick: int) -> None:
+def test_a_changed_byte_in_the_journal_fails_replay_and_audit_at_its_tick(tick: int) -> None:
     client = empty_redis()
-    Visit(client).live()
+    HostedTown(client).live()
     key = RunStore.open(client, "town").key("journal")
     line = bytearray(client.lindex(key, tick - 1))
     line[len(line) // 2] ^= 1
@@ -182,9 +184,9 @@ def test_one_changed_byte_fails_at_its_tick(tick: int) -> None:
     assert audit(client, "town")[0].startswith(f"tick {tick}: ")
 
 
-def test_a_changed_stream_is_found(undisturbed: tuple[Redis, str]) -> None:
+def test_a_replay_finds_a_changed_stream(undisturbed: tuple[Redis, str]) -> None:
     client = empty_redis()
-    Visit(client, ticks=40).live()
+    HostedTown(client, ticks=40).live()
     store = RunStore.open(client, "town")
     owner = sorted(client.hkeys(store.key("owners")))[0].decode()
     client.hdel(store.owner_key("entries", owner), *client.hkeys(store.owner_key("entries", owner))[:1])
@@ -192,16 +194,16 @@ def test_a_changed_stream_is_found(undisturbed: tuple[Redis, str]) -> None:
         replay(client, "town", empty_redis())
 
 
-def test_a_world_that_does_something_else_is_found() -> None:
+def test_a_resumed_world_that_acts_differently_is_refused() -> None:
     client = empty_redis()
-    Visit(client).live(until=45)
-    second = Visit(client, resume=True)
+    HostedTown(client).live(until=45)
+    second = HostedTown(client, resume=True)
     second.town = Town(agents=4, seed=4, minutes_per_tick=10, start_minute=START)
     with pytest.raises(WorldDiverged, match=r"tick 3[1-9]"):
         second.live()
 
 
-# -- what a host may say -----------------------------------------------------------------------------
+# -- calls of a host ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -225,7 +227,9 @@ def test_owners_join_and_leave(client: Redis) -> None:
     claim = claimed(claims, job)
     assert [entry.text for entry in claim.case.entries] == ["arrived"]
     assert claim.case.profile.name == "Cy"
-    assert claim.case.world.names == {OWNER: OWNER, OTHER: OTHER, newcomer: "Cy"}, "as it was when the job was made"
+    assert claim.case.world.names == {OWNER: OWNER, OTHER: OTHER, newcomer: "Cy"}, (
+        "as they were when the job was created"
+    )
     settle(claims, claim)
     for name, owner in (("again", newcomer), ("retired", OTHER)):
         with pytest.raises(InputError):
@@ -239,7 +243,7 @@ def test_owners_join_and_leave(client: Redis) -> None:
 
 
 def test_a_resumed_world_may_repeat_its_joins_and_leaves(client: Redis) -> None:
-    """Ticks that are handed over again name owners that are there already, or have left since."""
+    """Repeated ticks name owners that already exist, or that have left since."""
 
     def say(loop: Any, tick: Tick) -> None:
         if tick.number == 2:
@@ -267,7 +271,7 @@ def test_a_resumed_world_may_repeat_its_joins_and_leaves(client: Redis) -> None:
         second.loop.calls.observe(OTHER, Entry(type="observation", text="late", minute=0))
 
 
-def test_requests_of_a_world_respect_the_limits(client: Redis) -> None:
+def test_effects_of_a_world_respect_memory_limits_and_preconditions(client: Redis) -> None:
     host = Host(client)
     host.turn()
     for i in range(60):
@@ -282,7 +286,7 @@ def test_requests_of_a_world_respect_the_limits(client: Redis) -> None:
 def test_refused_requests_are_deferred_or_dropped(client: Redis) -> None:
     host = Host(client, limits={"day.run.calls": 1})
     (job,) = host.turn(("muse", OWNER), ("muse", OTHER), ("doze", OWNER), ("think", OWNER))
-    settle(worker(client), claimed(worker(client), job))  # otherwise its call could be given out again
+    settle(worker(client), claimed(worker(client), job))  # otherwise its reservation could be refunded and used again
     first = next(iter(read_journal(host.ledger.store, 1, 1))).core
     made = {d.key: d.decision for d in first.decided}
     assert sorted(made.values()) == ["admitted", "deferred", "deferred", "dropped"]
@@ -297,7 +301,7 @@ def test_refused_requests_are_deferred_or_dropped(client: Redis) -> None:
     assert audit(client, "r") == []
 
 
-def test_bad_input_changes_nothing(client: Redis) -> None:
+def test_invalid_input_is_refused_and_changes_nothing(client: Redis) -> None:
     host = Host(client)
     host.turn()
     for kind, owner in (("dream", OWNER), ("think", "agent:nobody")):
@@ -318,7 +322,7 @@ def test_bad_input_changes_nothing(client: Redis) -> None:
     assert (last.observed, last.world_effects, last.decided) == ((), (), ())
 
 
-def test_an_unknown_kind_of_a_run_is_named(client: Redis) -> None:
+def test_resuming_with_an_unknown_kind_names_it(client: Redis) -> None:
     host = Host(client)
     host.turn(("muse", OWNER))
     with pytest.raises(LookupError, match="'muse'"):

@@ -1,4 +1,4 @@
-"""Searches of all memories find what the memories themselves contain, whatever its script, quotes and place."""
+"""A search of all memories finds every text that contains the words, whatever its script, quotes and position."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WANTED = (
 
 
 def written() -> tuple[RunStore, dict[str, Stream]]:
-    """Two owners with the same texts at other times, some archived, and a plan that has only items."""
+    """Store two owners with the same texts at different times, the first archived, and a plan that has only items."""
     streams = {owner: Stream(owner) for owner in ("agent:ada", "agent:ben")}
     for shift, stream in enumerate(streams.values()):
         for place, text in enumerate(TEXTS):
@@ -52,7 +52,7 @@ def written() -> tuple[RunStore, dict[str, Stream]]:
 
 
 @pytest.mark.parametrize("wanted", WANTED)
-def test_a_search_finds_by_time_what_any_memory_contains(wanted: str) -> None:
+def test_a_search_returns_matching_memories_by_time(wanted: str) -> None:
     store, streams = written()
     expected = sorted(
         (entry.minute, owner, entry.number)
@@ -67,7 +67,7 @@ def test_a_search_finds_by_time_what_any_memory_contains(wanted: str) -> None:
     assert bool(expected) == (wanted not in ("text", " "))
 
 
-def test_stored_memories_are_those_of_each_owner_archived_ones_included() -> None:
+def test_stored_memories_include_archived_ones() -> None:
     store, streams = written()
     found = {owner: {read_entry(raw).text for raw in raws} for owner, raws in stored_memories(store, [*streams])}
     assert found == {owner: {entry.text for entry in stream.entries.values()} for owner, stream in streams.items()}

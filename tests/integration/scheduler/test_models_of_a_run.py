@@ -1,4 +1,4 @@
-"""Runs that ask several models at several endpoints: who is asked what, at which price, and what the journal says."""
+"""Runs that ask several models at several endpoints: models, prices, and what the journal records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def settings_of(tmp_path: Path, near: FakeEndpoint, far: FakeEndpoint, **more: A
 
 
 def lived(settings: Settings, client: Redis, *, resume: bool = False, ticks: int = 12, **more: Any) -> TickLoop:
-    """Everybody plans once, at tick 1."""
+    """Run twelve ticks, in the first of which every owner plans."""
     with TickLoop(
         run="mixed",
         owners=OWNERS,
@@ -74,14 +74,14 @@ def lines(client: Redis, last: int) -> list[ReadLine]:
     return list(read_journal(RunStore.open(client, "mixed"), 1, last))
 
 
-def hero_thinks_strong(request: object, moment: Moment) -> Any:
+def strong_tier_for_heroes(request: object, moment: Moment) -> Any:
     return "strong" if "hero" in moment.profile.traits else "routine"
 
 
 def test_each_job_uses_the_model_of_its_tier_at_its_price(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far:
-        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=strong_tier_for_heroes)
         served = {"small": near.stats(), "large": far.stats()}
     found = lines(client, loop.tick)
     decided = {d.key.owner: d.model for line in found for d in line.core.decided if d.key.kind == "plan"}
@@ -93,16 +93,16 @@ def test_each_job_uses_the_model_of_its_tier_at_its_price(tmp_path: Path) -> Non
         assert stats.requests == 1
         assert notes[name].usage.tokens == stats.prompt_tokens + stats.completion_tokens
         assert notes[name].usage.usd_micros == price * notes[name].usage.tokens
-        assert (count := notes[name].count) is not None  # which the run has learned from
+        assert (count := notes[name].count) is not None  # from which the run learns its estimates
         assert count.reported == stats.prompt_tokens < count.estimated
     assert typed_json.decode(RunStore.open(client, "mixed").field("state", "tokens")).keys() == notes.keys()
     assert [m.name for line in found if line.core.facts for m in line.core.facts.models] == ["large", "small"]
 
 
-def test_when_an_endpoint_fails_the_routine_model_answers_within_the_reservation(tmp_path: Path) -> None:
+def test_the_routine_model_answers_when_the_strong_endpoint_fails(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint(faults={"500": 1.0}) as far:
-        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=strong_tier_for_heroes)
         refused = far.stats().requests
     (ended,) = (
         note
@@ -123,7 +123,7 @@ def test_a_resumed_run_keeps_its_prices_and_names_a_missing_endpoint(tmp_path: P
         cheaper = settings_of(tmp_path, near, far, models={}, tiers={}, api_key="any")
         loop = lived(cheaper, client, resume=True)
         kept = [note for line in lines(client, loop.tick) for note in line.notes.ended if note.key.kind == "plan"]
-        assert {note.model for note in kept} == {"large"}  # plans deserve the strong tier
+        assert {note.model for note in kept} == {"large"}  # plans use the strong tier by default
         assert all(note.usage.usd_micros == 9 * note.usage.tokens for note in kept)
         with pytest.raises(ConfigurationError, match="'far', which is no longer configured"):
             lived(Settings(data_dir=tmp_path, llm="openai", limit_usd=1.0, api_key="any"), client, resume=True)
@@ -133,7 +133,7 @@ def test_a_worker_without_the_endpoint_spends_nothing_and_warns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Elsewhere(cogitate.hosting.inline.InlinePublisher):
-        """Workers of a machine on which only the near endpoint is configured."""
+        """A publisher for workers on which only the near endpoint is configured."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
             endpoints = {"near": settings.endpoints["near"]}
@@ -142,7 +142,7 @@ def test_a_worker_without_the_endpoint_spends_nothing_and_warns(
     monkeypatch.setattr(cogitate.hosting.inline, "InlinePublisher", Elsewhere)
     client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
-        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=strong_tier_for_heroes)
         assert far.stats().requests == 0
     (note,) = [n for line in lines(client, loop.tick) for n in line.notes.ended if n.key.owner == "agent:bob"]
     assert (note.source, note.failure, note.usage.usd_micros) == ("heuristic", "unknown_endpoint", 0)
@@ -157,7 +157,7 @@ def test_a_worker_without_the_key_spends_nothing_and_warns_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Elsewhere(cogitate.hosting.inline.InlinePublisher):
-        """Workers of a machine on which the key of the far endpoint is not set."""
+        """A publisher for workers on which the key of the far endpoint is not set."""
 
         def __init__(self, client: Redis, settings: Settings) -> None:
             monkeypatch.delenv("FAR_KEY")
@@ -186,7 +186,7 @@ def test_a_worker_without_the_key_spends_nothing_and_warns_once(
 
 
 @pytest.mark.parametrize("step", ["get_ready", "ask"])
-def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation_if_it_may_have_been_sent(
+def test_an_error_while_asking_ends_the_job_and_charges_a_request_that_may_have_been_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def faulty(*_: Any, **__: Any) -> Any:
@@ -206,7 +206,7 @@ def test_a_fault_while_asking_ends_the_job_and_counts_as_its_reservation_if_it_m
     assert "whatever it says" not in repr(logs)
 
 
-def test_keys_are_written_nowhere(tmp_path: Path) -> None:
+def test_api_keys_appear_in_no_stored_value_and_no_log(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint() as near, FakeEndpoint() as far, capture_logs() as logs:
         lived(settings_of(tmp_path, near, far), client)
@@ -215,10 +215,10 @@ def test_keys_are_written_nowhere(tmp_path: Path) -> None:
     assert "far-key" not in repr(logs)
 
 
-def test_unreported_usage_is_charged_and_counted(tmp_path: Path) -> None:
+def test_unreported_usage_is_charged_and_counted_as_a_warning(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint(faults={"no_usage": 1.0}) as near, FakeEndpoint() as far:
-        loop = lived(settings_of(tmp_path, near, far), client, tier_of=hero_thinks_strong)
+        loop = lived(settings_of(tmp_path, near, far), client, tier_of=strong_tier_for_heroes)
     notes = {note.model: note for line in lines(client, loop.tick) for note in line.notes.ended if note.model}
     assert (notes["small"].source, notes["small"].unreported, notes["small"].count) == ("llm", True, None)
     assert notes["small"].usage.usd_micros == notes["small"].usage.tokens > 0

@@ -1,4 +1,4 @@
-"""Owners called anything that is allowed: separators, patterns, markup, any script, any length."""
+"""Owners with hostile but valid names: separators, patterns, markup, any script, any length."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ names = st.sampled_from(HOSTILE) | st.text(
     name="n" * (MAX_OWNER - len("agent:")), other="𝔫" * (MAX_OWNER - len("agent:")), text="word " * (MAX_TEXT // 5)
 )
 @example(name="a:0123456789abcdef:job:x", other="a:state", text="{run}:journal")
-def test_a_run_of_owners_called_anything(valkey: EmbeddedServer, name: str, other: str, text: str) -> None:
+def test_a_run_accepts_owners_with_hostile_names(valkey: EmbeddedServer, name: str, other: str, text: str) -> None:
     owners = {f"agent:{one}": Profile(name=one) for one in (name, other)}
     with valkey.client() as client, TemporaryDirectory() as folder:
         client.flushall()
@@ -63,10 +63,10 @@ def test_a_run_of_owners_called_anything(valkey: EmbeddedServer, name: str, othe
 @example("agent:" + "x" * 100_000)
 @example("agent:\ud800")
 @example("world:")
-def test_a_name_is_taken_or_refused_in_a_line(owner: str) -> None:
+def test_a_name_is_accepted_or_refused_with_a_short_error(owner: str) -> None:
     said = ""
     try:
         assert check_owner(owner) == owner
-    except InputError as error:  # a refusal is all that may be raised
+    except InputError as error:  # no other error may be raised
         said = str(error)
     assert len(said) < 500

@@ -1,4 +1,4 @@
-"""A host's own kind of job, the one that docs/how-to/extending.md shows, run by real workers."""
+"""A host's own kind of job, taken from docs/how-to/extending.md, run by real workers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ada", "Ben",
 
 @pytest.fixture
 def dreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of a module with the page's example, which this process can import."""
+    """Write the page's example to a module that this process can import, and return the module's name."""
     examples = re.findall(r"^```python\n(.*?)^```$", EXTENDING.read_text(), flags=re.MULTILINE | re.DOTALL)
     example = next(body for body in examples if "class Dream:" in body)
     assert len(example.splitlines()) <= 25
@@ -45,7 +45,7 @@ def dreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def live(settings: Settings, at_end: Callable[[list[Change]], None] = lambda dreamed: None) -> list[Change]:
-    """A day and a night of three who see something every two hours; what they dreamed."""
+    """Run a day and a night of three agents that observe something every two hours; return their dreams."""
     dreamed = []
     with TickLoop(run="night", owners=OWNERS, settings=settings, ticks=NIGHT, exist="replace") as loop:
         for tick in loop:
@@ -53,7 +53,7 @@ def live(settings: Settings, at_end: Callable[[list[Change]], None] = lambda dre
             for owner in OWNERS if tick.minute % 120 == 0 else ():
                 text = f"The heron stood in the mill pond at hour {tick.minute // 60}."
                 loop.observe(owner, Observation(text=text, minute=tick.minute, importance=3))
-        at_end(dreamed)  # while the workers are there
+        at_end(dreamed)  # while the workers are running
         assert audit(loop.ledger.client, "night") == []
     return dreamed
 
@@ -65,10 +65,14 @@ def test_workers_import_the_module_of_a_kind_that_their_host_has_imported(tmp_pa
         (owner, "heuristic", "none") for owner in OWNERS
     ]
     entries = [change.entry for change in dreamed if change.entry is not None]
-    assert {(entry.minute, entry.tick) for entry in entries} == {(1560, 157)}  # 02:00; five seconds are within a tick
+    assert {(entry.minute, entry.tick) for entry in entries} == {
+        (1560, 157)
+    }  # 02:00 is minute 1560; the latency of five seconds is less than a tick
 
 
-def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_declared_in_a_module_is_limited_reported_and_shown_by_flower(
+    tmp_path: Path, dreams: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     data_dir = tmp_path / "data"
     with (
@@ -95,7 +99,7 @@ def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, mo
             until(lambda: shown(address) == jobs, f"Flower to show {[*jobs]}")
 
         dreamed = live(settings, flower_shows_them)
-        assert [change.source for change in dreamed] == ["llm", "llm"]  # the third call is kept for another attempt
+        assert [change.source for change in dreamed] == ["llm", "llm"]  # the third call is reserved for retries
         dream = dreamed[0].entry
         assert dream is not None
         assert (len(dream.evidence), dream.tags) == (3, ("dream",))
@@ -108,7 +112,7 @@ def test_a_declared_kind_from_its_file_to_flower(tmp_path: Path, dreams: str, mo
 
 
 def shown(address: str) -> dict[str, str]:
-    """The states of Flower's tasks of the kind, by job; the loop's question whether workers know the kind is none."""
+    """Return the states of Flower's tasks of the kind, by job, without the loop's readiness checks."""
     tasks = json.loads(get(f"{address}/api/tasks?limit=1000")[1]).values()
     return {
         task["uuid"]: task["state"] for task in tasks if task["name"] == "dream" and "/readiness/" not in task["uuid"]
@@ -126,7 +130,7 @@ def test_a_package_names_its_kinds_by_an_entry_point(
     assert kind_of("dream").on_denied == "drop"
 
 
-def test_a_kind_in_the_script_that_runs_is_refused_before_workers_miss_it(tmp_path: Path, dreams: str) -> None:
+def test_a_kind_declared_in_the_main_script_is_refused(tmp_path: Path, dreams: str) -> None:
     script = tmp_path / "host.py"
     script.write_text((tmp_path / "dreams.py").read_text() + SCRIPT)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)

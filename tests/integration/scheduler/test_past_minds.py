@@ -1,4 +1,4 @@
-"""Memories of an earlier tick are those that the ledger held then, whatever changed them since."""
+"""Memories of an earlier tick equal those that the ledger held then, whatever changed since."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Streams = dict[str, bytes]
 
 
 def written(store: RunStore) -> Streams:
-    """Read the streams of all owners from the ledger, those that have left included."""
+    """Read the streams of all owners from the ledger, including owners that have left."""
     owners = [name.decode() for name in (*store.fields("owners"), *store.fields("retired"))]
     return {owner: dump(stream) for owner, stream in load_streams(store, owners).items()}
 
 
 def lived(folder: Path, keep: int | None) -> tuple[RunStore, dict[int, Streams]]:
-    """A run with small memories, so that much is cut, and what its ledger held after each tick."""
+    """Host a run with small memories, so that many are cut; return its store, and its streams after each tick."""
     client, world, held = (
         empty_redis(),
         WorldChoice(agents=2, seed=1, minutes_per_tick=STEP).open(),
@@ -63,7 +63,7 @@ def lived(folder: Path, keep: int | None) -> tuple[RunStore, dict[int, Streams]]
     return loop.ledger.store, held
 
 
-def test_every_earlier_tick_is_rebuilt_as_it_was(tmp_path: Path) -> None:
+def test_the_memories_of_every_earlier_tick_are_rebuilt_exactly(tmp_path: Path) -> None:
     store, held = lived(tmp_path, None)
     assert {len(streams) for streams in held.values()} == {len(held[1]), len(held[1]) + 1}
     for tick, streams in held.items():
@@ -76,7 +76,7 @@ def test_every_earlier_tick_is_rebuilt_as_it_was(tmp_path: Path) -> None:
             read_past(store, wrong)
 
 
-def test_a_trimmed_journal_tells_the_ticks_that_it_still_has(tmp_path: Path) -> None:
+def test_a_trimmed_journal_rebuilds_only_the_ticks_that_it_still_has(tmp_path: Path) -> None:
     store, held = lived(tmp_path, 1)
     trimmed = int(store.field("state", "trimmed") or 0)
     assert trimmed > GOES

@@ -1,9 +1,9 @@
-"""Twenty changes planted in an evening of five, with cause and first effect expected from what a tick does.
+"""Twenty changes planted in an evening of five agents; the comparison must name their causes and first effects.
 
-The expectations were written before the first comparison. A hash of its name assigns each change to a half, so that the
-comparison can be mended by half A and judged by half B. At the first run causes and first effects were right in 8 of 8
-and 12 of 12; two expected words of half B were not said (the text of a repeat, the name of who left), which `said` of
-these changes no longer asks for.
+The expectations were written before the first comparison, from what a tick does. A hash of its name assigns each change
+to a half, so that the comparison can be fixed with half A and judged by half B. In the first run, causes and first
+effects were right in 8 of 8 and 12 of 12 cases; two expected texts of half B did not appear (the text of a repeat, and
+the name of an owner that left), and `said` of these changes no longer expects them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def entry(tick: int, text: str, **fields: Any) -> Entry:
 
 
 def usual_sights(tick: int) -> Seen:
-    """Every fifth tick each owner sees something, and at tick 20 Cleo sees a second thing."""
+    """Return what each owner observes at every fifth tick; at tick 20 Cleo makes a second observation."""
     if tick % 5:
         return []
     seen = [(owner, entry(tick, f"A {what} passes gate {tick}.")) for owner, what in zip(OWNERS, SIGHTS, strict=True)]
@@ -48,8 +48,9 @@ def usual_sights(tick: int) -> Seen:
 
 
 def usual_requests(tick: int) -> Asked:
-    """All reflect twice, besides the plans of tick 1, which end at tick 6. Ada whispers to Ben what she saw last, and
-    Dan to Eve; Dan votes.
+    """Return the requests of a tick: every owner reflects twice, Ada whispers to Ben, Dan whispers to Eve and votes.
+
+    A whisper passes on the last observation. The plans of tick 1, which end at tick 6, come in addition.
     """
     asked: dict[int, Asked] = {
         30: [("reflect", owner, {}) for owner in OWNERS],
@@ -62,7 +63,7 @@ def usual_requests(tick: int) -> Asked:
 
 
 def use_kinds(verb: str) -> None:
-    """Register the kinds of this world: `whisper` ends five ticks, `vote` one tick after its request."""
+    """Register the kinds of this world: `whisper` ends five ticks after its request, `vote` one tick."""
 
     @kind(name="whisper", reads=newest(1), latency=5)
     class Whisper:
@@ -79,7 +80,7 @@ def use_kinds(verb: str) -> None:
 
 
 class World(NamedTuple):
-    """One of the two runs: what is different from the usual evening."""
+    """One of the two runs, by its differences from the usual evening."""
 
     seen: Callable[[int, Seen], Seen] = lambda tick, seen: seen
     asked: Callable[[int, Asked], Asked] = lambda tick, asked: asked
@@ -98,16 +99,16 @@ MODEL = World(model=True)
 
 
 class Change(NamedTuple):
-    """A planted change, with what must be said of it. `None`: not determined by what a tick does."""
+    """A planted change, with what the comparison must report; `None` where the rules of a tick do not determine it."""
 
     name: str
     world: World
     cause: Cause
     tick: int | None
-    owner: str = ""  # of the cause
-    said: str = ""  # in the words of either run
-    reached: str = ""  # the first owner that differs; "": none does
-    at: int | None = None  # the tick at which it does
+    owner: str = ""  # the owner of the cause
+    said: str = ""  # text of the difference, in either run
+    reached: str = ""  # the first owner that differs; "": none
+    at: int | None = None  # the tick at which that owner differs
     by: str | None = None
     through: str = ""
     base: World = World()
@@ -122,7 +123,7 @@ def only_at(tick: int, change: Callable[[Seen], Seen]) -> Callable[[int, Seen], 
 
 
 def replaced(owner: str, **fields: Any) -> Callable[[Seen], Seen]:
-    """Return a change of the fields of what one owner sees."""
+    """Return a change of the fields of one owner's observations."""
     return lambda seen: [
         (who, entry(what.minute - EVENING, what.text, **fields)) if who == owner else (who, what) for who, what in seen
     ]
@@ -137,7 +138,7 @@ def without(tick: int, owner: str) -> Asked:
 
 
 def other_answer_to_cleo(request: Mapping[str, Any], in_flight: int) -> Any:
-    """Answer prompts of Cleo's by another seed."""
+    """Answer Cleo's prompts with another seed."""
     return complete(request, 2, None) if "Cleo" in str(request["messages"]) else None
 
 

@@ -1,4 +1,4 @@
-"""A run in which a kind wrote what nobody can read, as kinds once could: it is read without that."""
+"""A run in which a kind stored unreadable values, as kinds once could, is read without these values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TICKS, ALL = 8, 14
 
 
 class Dream(Kind):
-    """Due at every tick for Ada; never asks a model."""
+    """A kind that is due at every tick for Ada, and asks no model."""
 
     name = "dream"
     order = 90
@@ -55,7 +55,7 @@ class Dream(Kind):
         if tick in wrong:
             fields = {"type": "observation", "text": f"I flew at {tick}.", "minute": minute, "importance": 3}
             made.append(Append(ADA, Entry(**(fields | wrong[tick]))))
-        if tick == 6:  # what was found before is archived into the dream of this tick
+        if tick == 6:  # archive earlier entries into the dream of this tick
             made += [
                 Append(ADA, Entry(type=wrong[5]["type"], text="All of it.", minute=minute)),
                 Archive(ADA, (1, 3), into_appended=True),
@@ -65,7 +65,7 @@ class Dream(Kind):
 
 @pytest.fixture
 def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Redis]]:
-    """The data folder of such a run, and a client of its server."""
+    """Host a run with unreadable entries; return its data folder and a client of its server."""
     data_dir = tmp_path / "data"
     with EmbeddedServer(data_dir) as server, server.client() as client, monkeypatch.context() as unchecked:
         unchecked.setattr("cogitate.scheduler.intake.kind_effects.check_effects", lambda effects: effects)
@@ -97,7 +97,7 @@ def corrected() -> Dream:
 
 
 def left_out(client: Redis) -> list[int]:
-    """Numbers of what the present streams hold and no entry can be."""
+    """Return the numbers of stored values that cannot be read as entries."""
     raw: Any = client.hgetall(RunStore.open(client, "town").owner_key("entries", ADA))
     raw |= client.hgetall(RunStore.open(client, "town").owner_key("archive", ADA))
     return sorted(int(n) for n, body in raw.items() if not _readable(body))
@@ -138,7 +138,7 @@ def test_every_command_reads_the_run_and_reports_omissions(poisoned: tuple[Path,
     assert typed("status", "town", data_dir=data_dir).returncode == 0
 
 
-def test_it_is_resumed_without_them_and_everything_agrees_from_then_on(poisoned: tuple[Path, Redis]) -> None:
+def test_a_poisoned_run_resumes_without_its_unreadable_entries(poisoned: tuple[Path, Redis]) -> None:
     data_dir, client = poisoned
     wrong = left_out(client)
     with capture_logs() as logs:
@@ -149,7 +149,7 @@ def test_it_is_resumed_without_them_and_everything_agrees_from_then_on(poisoned:
     assert left_out(client) == []
     lines = list(read_journal(RunStore.open(client, "town"), 1, ALL))
     assert [line.core.unread for line in lines if line.core.unread] == [((ADA, tuple(wrong)),)]
-    assert lines[TICKS].core.unread, "with the first tick of the host that resumed it"
+    assert lines[TICKS].core.unread, "in the first tick of the host that resumed the run"
     assert audit(client, "town") == []
     assert summarise_run(client, "town").warnings["memory.unreadable"] == 5
     for command in (("replay", "town", "--verify"), ("audit", "town"), ("memory", "town", ADA)):
@@ -164,14 +164,16 @@ def test_it_is_resumed_without_them_and_everything_agrees_from_then_on(poisoned:
 @pytest.mark.parametrize(
     "damage",
     [
-        {"type": "nightmare"},  # not what the kind wrote
+        {"type": "nightmare"},  # the kind wrote another type
         {"number": "two"},
         {"colour": "red"},
         {"tick": 3.5},
     ],
     ids=str,
 )
-def test_entries_from_outside_a_kind_are_still_refused(poisoned: tuple[Path, Redis], damage: dict[str, Any]) -> None:
+def test_entries_that_were_altered_in_the_store_are_still_refused(
+    poisoned: tuple[Path, Redis], damage: dict[str, Any]
+) -> None:
     data_dir, client = poisoned
     key = RunStore.open(client, "town").owner_key("entries", ADA)
     number = next(number for number in left_out(client) if client.hexists(key, str(number)))
@@ -183,7 +185,7 @@ def test_entries_from_outside_a_kind_are_still_refused(poisoned: tuple[Path, Red
 
 
 class Fidget(Dream):
-    """Due at every tick; what it makes beside a memory has values that no effect can have."""
+    """A kind that is due at every tick, and adds effects with invalid values to a memory."""
 
     name = "fidget"
 
@@ -200,7 +202,7 @@ class Fidget(Dream):
 
 
 def wrongly(make: Any, *values: Any) -> Effect:
-    """An effect whose types are not looked at when it is made."""
+    """Make an effect without a check of its types."""
     effect: Effect = make(*values)
     return effect
 
@@ -215,7 +217,7 @@ WRONG: dict[int, list[Effect]] = {
 
 @pytest.fixture
 def fidgety(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Redis]]:
-    """The data folder of a run whose kind made these, and a client of its server."""
+    """Host a run with such effects; return its data folder and a client of its server."""
     data_dir = tmp_path / "data"
     with EmbeddedServer(data_dir) as server, server.client() as client, monkeypatch.context() as unchecked:
         unchecked.setattr("cogitate.scheduler.intake.kind_effects.check_effects", lambda effects: effects)
@@ -224,7 +226,7 @@ def fidgety(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[P
         yield data_dir, client
 
 
-def test_other_unreadable_effects_are_reported_and_skipped(fidgety: tuple[Path, Redis]) -> None:
+def test_invalid_values_of_other_effects_are_reported_and_skipped(fidgety: tuple[Path, Redis]) -> None:
     data_dir, _ = fidgety
     told = ("counter 'naps' is 1.5", "counter 'mood' is 'high'", "plan item '1-0' is 'done'", "marks of entry 1")
     for command in (
@@ -245,7 +247,7 @@ def test_other_unreadable_effects_are_reported_and_skipped(fidgety: tuple[Path, 
 
 
 @pytest.mark.parametrize("sealed", [True, False], ids=["sealed", "before seals"])
-def test_such_a_run_is_resumed_without_these_values(fidgety: tuple[Path, Redis], sealed: bool) -> None:
+def test_a_run_with_invalid_values_of_effects_resumes_without_them(fidgety: tuple[Path, Redis], sealed: bool) -> None:
     data_dir, client = fidgety
     if not sealed:
         client.delete(RunStore.open(client, "town").key("seals"))

@@ -1,4 +1,4 @@
-"""Whole runs under each compaction policy: the limits after every tick, resume, replay, and models that fail."""
+"""Runs with each compaction policy: the limits after every tick, resume, replay, and failing models."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KNOWN = Character(objectives=("reach the cylinder",), inventory=("a lantern",))
 
 
 def seen(owner: str, tick: int) -> Iterator[dict[str, Any]]:
-    """Return what an owner observes at a tick: nothing, or up to three events. Depends on nothing else."""
+    """Return what an owner observes at a tick: up to three events, which depend on owner and tick alone."""
     for part in range(crc32(f"{owner} {tick}".encode()) % 4):
         text = f"Ogilvy heard {tick} knocks inside the cylinder and promised Smith to come back by {part + 1} pm."
         yield {"text": text, "minute": tick, "importance": 1 + (tick + part) % 9}
@@ -54,7 +54,7 @@ def settings(tmp_path: Path, **more: Any) -> Settings:
 
 
 def run(client: Redis, chosen: Settings, ticks: int, *, stop: int | None = None, resume: bool = False) -> TickLoop:
-    """Run a synthetic world, and look at the limits as they were after each of its ticks."""
+    """Run a synthetic world, and check the memory limits after each of its ticks."""
     loop = TickLoop(
         run="heath",
         owners=OWNERS,
@@ -78,7 +78,7 @@ def run(client: Redis, chosen: Settings, ticks: int, *, stop: int | None = None,
 
 
 def check_ticks(client: Redis, name: str, loop: TickLoop) -> None:
-    """Look at every stream as it was after each tick."""
+    """Check the memory limits of every stream as it was after each tick."""
     streams: dict[str, Stream] = {}
     for line in read_journal(RunStore.open(client, name), 1, loop.tick):
         redo(line, streams)
@@ -99,8 +99,8 @@ def check(stream: Stream, chosen: Settings) -> None:
             assert not stream.head.waiting
 
 
-def told_or_live(loop: TickLoop) -> None:
-    """Nothing is gone but what a summary tells, or what was counted as given up."""
+def assert_only_summarized_entries_are_gone(loop: TickLoop) -> None:
+    """Assert that entries were archived only into a summary, except with the stream policy."""
     for stream in loop.state.streams.values():
         if loop.settings.memory_limits().policy_of(stream.owner) != "stream":
             assert all(record.into == INTO_SUMMARY for record in stream.archived.values())
@@ -110,7 +110,7 @@ def told_or_live(loop: TickLoop) -> None:
 def test_the_limits_hold_after_every_tick_and_the_replay_is_exact(policy: str, tmp_path: Path) -> None:
     client = empty_redis()
     loop = run(client, settings(tmp_path, **POLICIES[policy]), 60)
-    told_or_live(loop)
+    assert_only_summarized_entries_are_gone(loop)
     assert any(stream.head.summary or stream.archived for stream in loop.state.streams.values())
     replayed = replay(client, "heath", empty_redis())
     assert (replayed.ticks, replayed.digest) == (60, loop.digest)
@@ -125,14 +125,14 @@ def test_a_resumed_run_reaches_the_same_digest(policy: str, tmp_path: Path) -> N
     first = run(client, chosen, 40, stop=17)
     assert first.tick == 17
     assert any(stream.head.waiting or stream.head.summary for stream in first.state.streams.values())
-    # What the environment says then does not matter: a run keeps the policy it was created with.
+    # The settings of the resuming host do not matter: a run keeps the policy that it was created with.
     resumed = run(client, settings(tmp_path), 40, resume=True)
     assert resumed.digest == whole.digest
     assert replay(client, "heath", empty_redis()).digest == whole.digest
 
 
 @pytest.mark.parametrize("policy", ["cells", "tokens"])
-def test_the_town_lives_within_either_policy(policy: str, tmp_path: Path) -> None:
+def test_a_town_stays_within_the_limits_of_its_policy(policy: str, tmp_path: Path) -> None:
     chosen, client, town = settings(tmp_path, **POLICIES[policy]), empty_redis(), Town(agents=3, seed=3)
     loop = TickLoop(
         run="town",
@@ -174,7 +174,7 @@ def test_a_model_writes_the_summaries(policy: str, tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         loop = run(client, with_model(tmp_path, endpoint, **{**POLICIES[policy], "token_limit": 300}), 30)
     assert loop.ended["summarise", "llm", "none"] > 5
-    assert "What matters" in loop.state.streams[OGILVY].head.summary  # the stand-in's words
+    assert "What matters" in loop.state.streams[OGILVY].head.summary  # words of the stand-in's answers
     assert replay(client, "heath", empty_redis()).digest == loop.digest
 
 
@@ -238,7 +238,9 @@ def test_usage_tracked_after_summarization(tmp_path: Path) -> None:
         served = endpoint.stats()
     usage = usage_by_owner(client, "heath")
     assert sorted(usage) == sorted(OWNERS)
-    still_open = client.scard(RunStore.open(client, "heath").key("jobs"))  # asked in the last tick, and not applied yet
+    still_open = client.scard(
+        RunStore.open(client, "heath").key("jobs")
+    )  # requested in the last tick, and not yet applied
     assert sum(cost.calls for cost in usage.values()) == served.requests - still_open
     assert all(cost.tokens > 0 for cost in usage.values())
 
@@ -250,7 +252,7 @@ def test_a_model_that_always_fails(policy: str, on_failure: str, tmp_path: Path)
     with FakeEndpoint(faults={"refusal": 1.0}) as endpoint:
         loop = run(client, with_model(tmp_path, endpoint, on_failure=on_failure, **POLICIES[policy]), 25)
         assert endpoint.stats().requests > 0
-    told_or_live(loop)
+    assert_only_summarized_entries_are_gone(loop)
     summary = summarise_run(client, "heath")
     assert summary.jobs["summarise"]["reason"]["failed"] > 0
     forgotten = summary.warnings.get("memory.forgotten", 0)
@@ -289,7 +291,7 @@ def test_an_unknown_character_is_refused_and_affects_no_others(tmp_path: Path) -
             with pytest.raises(InputError, match="agent:nobody"):
                 loop.observe("agent:nobody", {"text": "Who is there?", "minute": tick.minute})
     assert loop.state.streams[OGILVY].observed() == 3
-    assert loop.state.streams[HENDERSON].observed() == 0  # nothing to add, nothing done
+    assert loop.state.streams[HENDERSON].observed() == 0  # no observation, no memory
 
 
 def test_more_than_can_be_kept_of_a_character_is_refused_at_the_edge(tmp_path: Path) -> None:

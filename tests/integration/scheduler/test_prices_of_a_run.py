@@ -1,4 +1,4 @@
-"""A limit in dollars on a run's real way: refused before any call without a price, and kept to the cent with one."""
+"""A dollar limit of a run: without a price the run is refused before any call, with one the limit is kept."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRICES = {"input_price": 150_000, "output_price": 600_000}
 
 
 def lived(tmp_path: Path, client: Redis, endpoint: FakeEndpoint, **given: Any) -> RunSummary:
-    """A morning on which twelve agents plan."""
+    """Run a morning in which twelve agents plan, and return its summary."""
     usual: dict[str, Any] = {
         "data_dir": tmp_path,
         "llm": "openai",
@@ -50,7 +50,7 @@ def lived(tmp_path: Path, client: Redis, endpoint: FakeEndpoint, **given: Any) -
 
 
 @pytest.mark.parametrize("given", [{}, {"model": "llama3.1"}, {"models": {"default": {"seed": 3}}}, {"input_price": 1}])
-def test_without_a_price_no_run_is_made(tmp_path: Path, given: dict[str, Any]) -> None:
+def test_a_dollar_limit_without_a_price_is_refused_before_a_run_is_made(tmp_path: Path, given: dict[str, Any]) -> None:
     client = empty_redis()
     with FakeEndpoint() as endpoint:
         with pytest.raises(ConfigurationError, match="COGITATE_OUTPUT_PRICE for '"):
@@ -60,7 +60,7 @@ def test_without_a_price_no_run_is_made(tmp_path: Path, given: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("given", [{}, {"models": {"default": {"seed": 3}}}])
-def test_with_a_price_only_calls_that_fit_are_made(tmp_path: Path, given: dict[str, Any]) -> None:
+def test_a_dollar_limit_with_a_price_admits_only_calls_that_fit(tmp_path: Path, given: dict[str, Any]) -> None:
     limit = 4_000  # micro-dollars
     with FakeEndpoint() as endpoint:
         found = lived(tmp_path, empty_redis(), endpoint, limit_usd=limit / 1e6, **PRICES, **given)
@@ -72,7 +72,7 @@ def test_with_a_price_only_calls_that_fit_are_made(tmp_path: Path, given: dict[s
     assert found.unpriced == ()
 
 
-def test_a_model_without_a_price_spends_unknown_dollars(tmp_path: Path) -> None:
+def test_the_cost_of_a_model_without_a_price_is_unknown(tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         found = lived(tmp_path, empty_redis(), endpoint, limit_tokens=100_000)
     assert found.spent.tokens > 0
@@ -80,10 +80,10 @@ def test_a_model_without_a_price_spends_unknown_dollars(tmp_path: Path) -> None:
     assert ["unknown" in line for line in price_lines(found.prices)] == [True]
 
 
-def test_a_worker_with_a_money_limit_uses_no_model_without_a_price(
+def test_a_worker_with_a_dollar_limit_calls_no_model_without_a_price(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run is of a host that has no such limit."""
+    """The run is hosted as by a host that has no such limit."""
     monkeypatch.setattr("cogitate.hosting.tick_loop.check_prices", lambda settings: None)
     monkeypatch.setattr("cogitate.hosting.opening.check_prices", lambda settings: None)
     with FakeEndpoint() as endpoint:

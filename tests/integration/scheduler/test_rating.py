@@ -1,4 +1,4 @@
-"""A host that leaves importance out: entries are rated by what the run has learned, and a share by a model."""
+"""Observations without importance are rated by what the run has learned, and a share of them by a model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def journal(loop: TickLoop) -> list[ReadLine]:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[dict[str, Any]]:
-    """Settings of a run that asks a model about three entries in ten."""
+    """Yield settings of a run that asks a model to rate three entries in ten."""
     with FakeEndpoint() as endpoint:
         yield {
             "llm": "openai",
@@ -83,7 +83,7 @@ def test_without_a_model_every_entry_is_rated_at_once(tmp_path: Path) -> None:
     assert audit(client, "rated") == []
 
 
-def test_a_model_rates_a_share_in_batches(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_a_model_rates_a_share_of_entries_in_batches(tmp_path: Path, model: dict[str, Any]) -> None:
     client = empty_redis()
     loop = live(tmp_path, client, **model)
     lines = journal(loop)
@@ -104,7 +104,7 @@ def test_a_model_rates_a_share_in_batches(tmp_path: Path, model: dict[str, Any])
     assert replay(client, "rated", empty_redis()).digest == loop.digest
 
 
-def test_the_rating_of_a_text_is_reused_for_anybody(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_a_models_rating_of_a_text_is_reused_for_every_owner(tmp_path: Path, model: dict[str, Any]) -> None:
     loop = live(tmp_path, empty_redis(), coalesce=False, **{**model, "rate_share": 1.0})
     paid: dict[str, int] = {}  # text -> the newest rating that was paid for
     reused = 0
@@ -116,13 +116,13 @@ def test_the_rating_of_a_text_is_reused_for_anybody(tmp_path: Path, model: dict[
                     paid |= {entries[n].text: r for n, r in zip(effect.numbers, effect.ratings, strict=True)}
         for rated in line.core.rated:
             text = loop.state.streams[rated.owner].entries[rated.number].text
-            assert text in paid, "with a share of 1 only what is known needs no call"
+            assert text in paid, "with a share of 1, only a text that was rated before needs no call"
             reused += 1
     assert reused > 20
 
 
 @pytest.mark.parametrize("stopped", [3, 21, 55])
-def test_a_resumed_run_continues_learning(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
+def test_a_resumed_run_rates_like_an_uninterrupted_one(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
     whole = live(tmp_path, empty_redis(), **model)
     client = empty_redis()
     live(tmp_path, client, until=stopped, **model)
@@ -130,7 +130,7 @@ def test_a_resumed_run_continues_learning(tmp_path: Path, model: dict[str, Any],
     assert resumed.digest == whole.digest
 
 
-def test_a_model_that_is_gone_leaves_predictions(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_an_unreachable_model_leaves_predicted_ratings(tmp_path: Path, model: dict[str, Any]) -> None:
     loop = live(tmp_path, empty_redis(), **{**model, "base_url": "http://127.0.0.1:9/v1", "job_deadline": 0.3})
     effects = [e for line in journal(loop) for ended in line.core.ended for e in ended.effects if isinstance(e, Rate)]
     assert effects
@@ -138,7 +138,7 @@ def test_a_model_that_is_gone_leaves_predictions(tmp_path: Path, model: dict[str
     assert all(1 <= rating <= 10 for effect in effects for rating in effect.ratings)
 
 
-def test_a_batch_that_no_model_can_rate_is_halved_and_predicted_in_the_end(tmp_path: Path) -> None:
+def test_a_batch_that_no_model_can_rate_is_halved_and_finally_predicted(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint(faults={"wrong_types": 1.0}) as endpoint:
         loop = live(
@@ -155,7 +155,7 @@ def test_a_batch_that_no_model_can_rate_is_halved_and_predicted_in_the_end(tmp_p
     ended = [end for line in journal(loop) for end in line.core.ended if end.key.kind == "rate"]
     assert {end.reason for end in ended} == {"failed"}
     halved = [effect.value for end in ended for effect in end.effects if isinstance(effect, SetCounter)]
-    assert halved, "a batch of ten or more came together"
+    assert halved, "some batch must have been large enough to halve"
     assert min(halved) >= LEAST
     assert any(isinstance(effect, Rate) and not effect.paid for end in ended for effect in end.effects)
     assert replay(client, "rated", empty_redis()).digest == loop.digest

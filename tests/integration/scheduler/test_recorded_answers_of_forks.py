@@ -1,4 +1,4 @@
-"""A fork of a run with `record` gets a recorded answer where a job differs from the source's but asks the same."""
+"""A fork of a run with `record` reuses a recorded answer where a job differs but its prompt is the same."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from tests.integration.scheduler.test_forks import Visited, opened
 from tests.live_redis import empty_redis
 
 AT, TICKS = 30, 90  # ticks of two minutes, from ten o'clock on
-OTHER = (SetSetting("morning", 365),)  # part of what each job reads, and of no prompt of a day that has begun
+OTHER = (SetSetting("morning", 365),)  # an input of every job, but not part of any later prompt of that day
 
 
 class Towns(NamedTuple):
-    """Runs of one town of five, on one server."""
+    """Runs of a town of five, on one server."""
 
     client: Redis
     endpoint: FakeEndpoint
     folder: Path
 
     def live(self, run: str, *, record: bool, fork: Fork | None = None) -> list[tuple[str, int]]:
-        """Host a run, audit and replay it, and return the source of each answer, with the calls that it cost."""
+        """Host, audit and replay a run; return the source of each answer with the calls that it cost."""
         town, given = Visited(0, start_minute=600), {"act_interval": 15, "record": record}
         how: dict[str, Any] = {"run": run, "ticks": TICKS, "inline": True, "client": self.client, "fork": fork}
         with opened(town, self.endpoint, self.folder, given, **how) as loop:
@@ -60,7 +60,7 @@ def towns(tmp_path: Path) -> Iterator[Towns]:
 
 
 @pytest.mark.parametrize("record", [False, True])
-def test_the_same_prompt_gets_the_recorded_answer(towns: Towns, record: bool) -> None:
+def test_a_fork_reuses_an_answer_only_if_its_source_recorded_it(towns: Towns, record: bool) -> None:
     source = towns.live("source", record=record)
     assert len(source) > 10
     found = towns.live("fork", record=False, fork=Fork(run="source", tick=AT, changes=OTHER))
@@ -71,7 +71,7 @@ def test_the_same_prompt_gets_the_recorded_answer(towns: Towns, record: bool) ->
         assert {*found} == {("llm", 1)}
 
 
-def test_a_capsule_and_a_fork_hand_on_what_was_recorded(towns: Towns) -> None:
+def test_recorded_answers_pass_through_capsules_and_forks(towns: Towns) -> None:
     towns.live("source", record=True)
     file = towns.folder / "source.capsule"
     write_capsule(towns.client, "source", Settings(data_dir=towns.folder), file)

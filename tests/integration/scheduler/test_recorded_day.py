@@ -1,4 +1,4 @@
-"""A recorded day as a user plays it; `tests/simulation/test_days_of_thinking.py` looks at every tick of such days."""
+"""A recorded day, played by the command; `tests/simulation/test_days_of_thinking.py` checks each tick of such days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Left-over budget repairs what heuristics had to make: in order, within the limits, the same on resume and replay."""
+"""Left-over budget repairs heuristic results: in order, within the limits, and equally on resume and replay."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def ended(loop: TickLoop, kind: str) -> list[tuple[Ended, EndNote]]:
 
 
 def reflections(loop: TickLoop) -> dict[str, list[tuple[bool, bool]]]:
-    """Of each owner: whether its reflections are provisional and whether they are live."""
+    """Return for each owner whether its reflections are provisional and whether they are live."""
     return {
         owner: [(e.provisional, stream.is_live(e.number)) for e in stream.entries.values() if e.type == "reflection"]
         for owner, stream in loop.state.streams.items()
@@ -99,19 +99,21 @@ def test_denied_jobs_are_repaired_in_the_evening(tmp_path: Path, model: dict[str
     }
     repaired = [end for end, _ in ended(loop, "reflect") if any(getattr(e, "replaces", 0) for e in end.effects)]
     assert [end.key.owner for end in repaired] == ["agent:ben", "agent:cid", "agent:dora"]
-    assert [START + end.key.tick for end in repaired] == [EVENING, EVENING + 10, EVENING + 20], "one fits a tick"
+    assert [START + end.key.tick for end in repaired] == [EVENING, EVENING + 10, EVENING + 20], (
+        "the limit admits one per tick"
+    )
     for end in repaired:
         (append,) = [effect for effect in end.effects if isinstance(effect, Append)]
         stream = loop.state.streams[end.key.owner]
         assert append.entry.minute == stream.entries[append.replaces].minute
         assert stream.archived[append.replaces].into == stream.head.last_number
-        assert stream.head.counters["reflect.minute"] == START + ASKED, "the next reflection is due when it was"
+        assert stream.head.counters["reflect.minute"] == START + ASKED, "a repair does not move the next reflection"
     assert audit(client, "repaired") == []
     assert replay(client, "repaired", empty_redis()).digest == loop.digest
 
 
 @pytest.mark.parametrize("stopped", [118, 125])
-def test_a_resumed_run_repairs_the_same(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
+def test_a_resumed_run_makes_the_same_repairs(tmp_path: Path, model: dict[str, Any], stopped: int) -> None:
     whole = live(tmp_path, empty_redis(), **model)
     client = empty_redis()
     live(tmp_path, client, until=stopped, **model)
@@ -126,7 +128,7 @@ def test_an_owner_that_leaves_in_the_same_tick_is_not_repaired(tmp_path: Path, m
     assert audit(client, "repaired") == []
 
 
-def test_nothing_is_repaired_where_nothing_is_left(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_without_left_over_budget_nothing_is_repaired(tmp_path: Path, model: dict[str, Any]) -> None:
     limits = {"tick.run.calls": 1, "day.kind:reflect.calls": 1}
     loop = live(tmp_path, empty_redis(), **{**model, "limits": limits})
     assert len(ended(loop, "reflect")) == 4
@@ -137,7 +139,7 @@ def test_a_repair_that_fails_changes_nothing_and_is_not_repeated_that_day(tmp_pa
     gone = {"llm": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key": "any", "limit_tokens": 10_000_000}
     loop = live(tmp_path, empty_redis(), **gone, limits={}, job_deadline=0.2, claim_cap=1)
     found = ended(loop, "reflect")
-    assert len(found) == 8, "a reflection and one try to repair it for each"
+    assert len(found) == 8, "each owner has one reflection and one attempt to repair it"
     assert [end.reason for end, _ in found] == ["failed"] * 8
     assert all(entries == [(True, True)] for entries in reflections(loop).values())
     assert {stream.head.counters[FAILED] for stream in loop.state.streams.values()} == {1}
@@ -148,9 +150,9 @@ def test_without_a_model_there_are_no_repairs(tmp_path: Path) -> None:
     assert len(ended(loop, "reflect")) == 4
 
 
-def test_plans_are_repaired_only_early(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_plans_are_repaired_only_early_in_the_day(tmp_path: Path, model: dict[str, Any]) -> None:
     plans = [end.key.tick for end, _ in ended(live(tmp_path, empty_redis(), **model), "plan")]
     assert len(plans) == 4
     early = ended(live(tmp_path, empty_redis(), **model, repair_from=0, until=60, start=600), "plan")
-    assert len(early) == 7, "three had no budget at first"
+    assert len(early) == 7, "three were denied at first"
     assert all(note.source == "llm" for _, note in early[-3:])

@@ -1,4 +1,4 @@
-"""Who resumes a run holds what the host before it held: every part of its state, whatever the run has been through."""
+"""A host that resumes a run restores every part of the previous host's state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTROLS: dict[int, Control] = {
     60: SetLimit("day.run.jobs", 1),
 }
 
-#: What a resumed host finds out anew, was given by its settings, or has written already.
+#: Attributes that a resumed host derives again, takes from its settings, or has already written.
 LEFT_OUT = {
     "rules",
     "cadence",
@@ -58,7 +58,7 @@ LEFT_OUT = {
 
 
 def shown(value: Any, seen: frozenset[int] = frozenset()) -> Any:
-    """All that an object holds, as values that can be compared and printed."""
+    """Convert an object, with all that it holds, to values that can be compared and printed."""
     if value is None or isinstance(value, str | bytes | int | float):
         return value
     if callable(value) or id(value) in seen:
@@ -83,14 +83,14 @@ def shown(value: Any, seen: frozenset[int] = frozenset()) -> Any:
 
 @pytest.fixture(autouse=True)
 def lost(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """While the first is set, hints are lost: their jobs end late."""
+    """Return a list whose first item, while true, makes hints get lost, so that their jobs end late."""
     are, publish = [False], InlinePublisher.publish
     monkeypatch.setattr(InlinePublisher, "publish", lambda self, job: are[0] or publish(self, job))
     return are
 
 
 def live(tmp_path: Path, client: Redis, url: str, until: int, *, lost: list[bool], resume: bool = False) -> TickLoop:
-    """A crowded hour: a model and limits that bind, owners that leave and join, a cadence that operators slow down."""
+    """Host a crowded hour: a model, limits that bind, owners that leave and join, and a cadence slowed by operators."""
     settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
@@ -149,12 +149,12 @@ def url() -> Iterator[str]:
 def test_a_resumed_host_has_the_previous_hosts_state(tmp_path: Path, url: str, lost: list[bool], stopped: int) -> None:
     client = empty_redis()
     before = shown(live(tmp_path, client, url, stopped, lost=lost).state)
-    after = shown(live(tmp_path, client, url, 0, lost=lost, resume=True).state)  # it leaves the run at once
+    after = shown(live(tmp_path, client, url, 0, lost=lost, resume=True).state)  # a host that leaves the run at once
     assert after == before
 
 
-def test_the_run_has_been_through_all_of_it(tmp_path: Path, url: str, lost: list[bool]) -> None:
-    """Otherwise the test above would compare what is empty."""
+def test_the_resumed_runs_fill_every_part_of_the_state(tmp_path: Path, url: str, lost: list[bool]) -> None:
+    """Otherwise the test above would compare empty parts."""
     client = empty_redis()
     seen: dict[str, bool] = {}
 

@@ -1,4 +1,4 @@
-"""A host's own handlers of places and quests, as the scopes design has them, on the loop."""
+"""A host's own handlers of locations and quests, as in the scopes design, call the loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.integration.scheduler.scopes_run_case import BOB, INN, ROAD, memories
 
 
 class Handlers:
-    """The part of a host that carries out a story's commands, and says so to the loop."""
+    """The part of a host that carries out a story's commands and reports them to the loop."""
 
     def __init__(self, loop: TickLoop) -> None:
         self.loop = loop
@@ -41,7 +41,7 @@ class Handlers:
 
 
 def carried_out(command: Callable[[Handlers], None]) -> TickLoop:
-    """A run in which one command is carried out after something was said."""
+    """Run a story in which one command is carried out after a statement."""
 
     def script(loop: TickLoop, tick: Tick) -> None:
         if tick.number == 1:

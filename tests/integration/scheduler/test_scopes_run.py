@@ -1,4 +1,4 @@
-"""Scoped memories in runs: exits and world events, failures, resuming, mistakes."""
+"""Scoped memories in runs: exits, world events, failures, resuming, and invalid calls."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cursor(loop: TickLoop, scope: str) -> int:
 
 
 def visit(loop: TickLoop, tick: Tick) -> None:
-    """Two visits to the inn, of which Bob hears, and a quest that ends on the road."""
+    """Play two visits to the inn, at which Bob is present, and a quest that ends on the road."""
     if tick.number == 1:
         say(loop, "We paid Bob ten coins for the old map.", 1)
         say(loop, "Bob promised a boat at dawn.", 1)
@@ -58,7 +58,7 @@ def test_scopes_remember_over_several_ticks_without_a_model() -> None:
     assert "map" not in second.text
     assert [m.since_number for m in (first, second)] == [2, 3]
     assert cursor(loop, INN) == 3
-    (of_bob,) = memories(loop, BOB)  # at the second visit nobody spoke of him
+    (of_bob,) = memories(loop, BOB)  # the second visit has no statement about him
     assert of_bob.tags == ("npc-session", INN, BOB)
     assert memories(loop, EVE) == []
     (of_world,) = memories(loop, WORLD)
@@ -79,7 +79,7 @@ def test_the_next_prompt_sees_the_latest_memories() -> None:
     assert len(lines) == 10
 
 
-def test_an_exit_during_an_open_job_waits_and_tells_only_new_messages() -> None:
+def test_an_exit_during_an_open_job_waits_and_recounts_only_new_messages() -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
         if tick.number <= 2:
             say(loop, f"Visit number {tick.number} was merry.", tick.minute)
@@ -108,17 +108,19 @@ def test_a_model_recounts_each_scope_once() -> None:
 
 
 def failing(**settings: Any) -> TickLoop:
-    """A run of the visits with an endpoint that answers without text."""
+    """Play the visits with an endpoint that answers without text."""
     with FakeEndpoint(faults={"blank": 1.0}) as endpoint:
         return played(
             visit, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10_000_000, claim_cap=2, **settings
         )
 
 
-def test_failure_records_nothing_keeps_the_cursor_and_is_counted_as_a_warning() -> None:
+def test_a_failed_recount_records_nothing_keeps_the_cursor_and_counts_a_warning() -> None:
     client = empty_redis()
     loop = failing(client=client)
-    assert loop.ended["recount", "heuristic", "failed"] == 5  # Bob again: what nobody told of him yet
+    assert (
+        loop.ended["recount", "heuristic", "failed"] == 5
+    )  # Bob twice, since the messages of his failed recount are still pending
     for scope in (INN, BOB, WORLD):
         assert memories(loop, scope) == []
         assert cursor(loop, scope) == 0
@@ -128,13 +130,13 @@ def test_failure_records_nothing_keeps_the_cursor_and_is_counted_as_a_warning() 
     assert [note.attempts for note in notes] == [2] * 5  # two attempts each, as the spec says
 
 
-def test_failure_with_the_heuristic_configured_records_a_provisional_memory() -> None:
+def test_a_failed_recount_with_on_failure_heuristic_records_a_provisional_memory() -> None:
     loop = failing(recount_on_failure="heuristic")
     assert [m.provisional for m in memories(loop, INN)] == [True, True]
     assert cursor(loop, INN) == 3
 
 
-def test_the_exit_after_a_failure_tells_the_untold_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_exit_after_a_failed_recount_includes_its_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     ask = ModelClient.ask
 
     def moody(self: ModelClient, prompt: Any, **options: Any) -> ModelAnswer:
@@ -160,7 +162,7 @@ def test_the_exit_after_a_failure_tells_the_untold_messages(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("crash", [2, 3, 7, 8])
-def test_a_resumed_run_remembers_the_same(crash: int) -> None:
+def test_a_resumed_run_has_the_same_scoped_memories(crash: int) -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
         visit(loop, tick)
         if tick.number == 2:
@@ -185,7 +187,7 @@ def test_a_resumed_run_remembers_the_same(crash: int) -> None:
     assert audit(client, "story") == []
 
 
-def test_an_owner_that_leaves_takes_its_triggers_along() -> None:
+def test_an_owner_that_leaves_removes_its_triggers() -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
         if tick.number <= 2:
             say(loop, "Bob is here.", tick.minute)
@@ -215,7 +217,7 @@ def test_an_owner_that_leaves_takes_its_triggers_along() -> None:
         (lambda loop: loop.event(ALICE, Event(kind="final_results", text="x" * 5_000)), "text"),
     ],
 )
-def test_a_mistake_is_an_error_at_the_edge_and_changes_nothing(
+def test_an_invalid_call_raises_an_input_error_and_changes_nothing(
     mistake: Callable[[TickLoop], Any], message: str
 ) -> None:
     def script(loop: TickLoop, tick: Tick) -> None:

@@ -1,4 +1,4 @@
-"""Events and shared history in runs (routing design): remembered at once, integrated later, within limits."""
+"""Events and shared history in runs (routing design) are remembered at once, integrated later, and limited."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_events_are_remembered_at_once_and_integrated_later() -> None:
     assert "Earnings: $24,000. Otherwise: Avg $24k." in alice.head.summary
 
 
-def test_the_same_result_twice_is_integrated_twice() -> None:
+def test_equal_results_are_integrated_once_each() -> None:
     def script(loop: TickLoop, tick: Tick) -> None:
         if tick.number in (1, 2, 7):
             loop.event(ALICE, Event(kind="final_results", text="The floor won."))
@@ -73,7 +73,7 @@ def test_a_model_integrates_and_sees_all_three_tiers(monkeypatch: pytest.MonkeyP
     last = next(user for user in reversed(seen) if "You did well" in user)
     assert "Present long-term memory: What matters" in last
     assert "Cy discussed: I doubt it." in last.partition("Said in the group")[2].partition("Also remembered")[0]
-    assert last.partition("Said in the group")[2].count("It is fair.") == 1, "not once more among what else is known"
+    assert last.partition("Said in the group")[2].count("It is fair.") == 1, "not repeated among the other memories"
     assert "Voting initiated." in last.partition("Also remembered")[2]
     assert "Earnings: $24,000" in last
 
@@ -94,7 +94,7 @@ def test_context_overflow_retries_once_without_the_oldest_half(
 
     def narrow(self: ModelClient, prompt: Any, **options: Any) -> ModelAnswer:
         answer = ask(self, prompt, **options)
-        if "New events" not in prompt.user:  # some other kind of job
+        if "New events" not in prompt.user:  # another kind of job
             return answer
         shown.append(len(prompt.used))
         if len(prompt.used) > 10:

@@ -1,4 +1,4 @@
-"""What a run says of thoughts that no model answered: which endpoint, since when, how many, and what to look at."""
+"""What a run reports about jobs that no model answered: endpoint, start, number, and what to check."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben",
 
 @pytest.fixture
 def nobody() -> str:
-    """The address of a server that is not there."""
+    """Return the address of a server that does not exist."""
     return f"http://user:pass@127.0.0.1:{free_ports()}/v1"
 
 
 def live(
     client: Redis, folder: Path, url: str, **more: Any
 ) -> tuple[RunSummary, list[str], list[MutableMapping[str, Any]]]:
-    """Everybody plans at tick 1 and reflects at tick 3; the summary, its sentences, and the warnings meanwhile."""
+    """Run owners that plan at tick 1 and reflect at tick 3; return the summary, its sentences and logged warnings."""
     given: dict[str, Any] = {
         "data_dir": folder,
         "llm": "openai",
@@ -84,14 +84,14 @@ def test_an_unreachable_endpoint_is_named_with_its_cost(client: Redis, tmp_path:
     assert not any("gave no usable answer" in line for line in lines)
     assert [(entry["endpoint"], entry["why"], entry["tick"]) for entry in warned] == [
         ("home", "connection", connection.first)
-    ], "once"
+    ], "one warning"
     assert warned[0]["host_address"] == nobody.replace("user:pass@", "")
     assert "COGITATE_BASE_URL on the workers" in warned[0]["then"]
     record = next(one for one in JobHistory(client, "town").newest(0) if one.failure == "breaker_open")
     assert record.because == "connection"
 
 
-def test_a_custom_host_is_told_at_its_end(client: Redis, tmp_path: Path, nobody: str) -> None:
+def test_a_custom_host_logs_unanswered_models_at_its_end(client: Redis, tmp_path: Path, nobody: str) -> None:
     settings = Settings(
         data_dir=tmp_path,
         llm="openai",
@@ -115,11 +115,13 @@ def test_a_custom_host_is_told_at_its_end(client: Redis, tmp_path: Path, nobody:
     (told,) = [entry for entry in logs if entry["event"] == "models.unanswered"]
     assert told["run"] == "own"
     assert "could not be reached" in told["said"]
-    assert "(day 1, 00:" in told["said"], "by the run's clock"
+    assert "(day 1, 00:" in told["said"], "in the format of the run's clock"
     assert "Heuristic results: 4 (4 plan)" in told["said"]
 
 
-def test_the_end_of_a_host_is_reported_even_without_its_ledger(client: Redis, tmp_path: Path, nobody: str) -> None:
+def test_unanswered_models_are_logged_even_if_the_journal_is_unreadable(
+    client: Redis, tmp_path: Path, nobody: str
+) -> None:
     settings = Settings(
         data_dir=tmp_path, llm="openai", limit_tokens=10_000_000, limits={}, base_url=nobody, api_key="any", model="m"
     )
@@ -132,7 +134,7 @@ def test_the_end_of_a_host_is_reported_even_without_its_ledger(client: Redis, tm
             next(ticks)
             while loop.state.open:
                 next(ticks)
-            next(ticks)  # the one before is committed
+            next(ticks)  # the previous tick is committed
             client.lset(loop.ledger.store.key("journal"), 0, b"no line at all")
             raise LookupError("the first error")
 
@@ -142,7 +144,7 @@ def test_the_end_of_a_host_is_reported_even_without_its_ledger(client: Redis, tm
     assert (told["since"], "Heuristic results: 1 (1 plan)" in told["said"]) == (1, True)
 
 
-def test_a_spent_real_day_is_called_that(client: Redis, tmp_path: Path) -> None:
+def test_a_spent_limit_of_the_real_day_is_named_as_the_cause(client: Redis, tmp_path: Path) -> None:
     with FakeEndpoint() as endpoint:
         summary, lines, warned = live(client, tmp_path, endpoint.url, real_day_tokens=100)
         assert endpoint.stats().requests == 0
@@ -160,7 +162,7 @@ def test_a_refused_key_names_what_to_check(client: Redis, tmp_path: Path) -> Non
     assert [entry["why"] for entry in warned] == ["auth"]
 
 
-def test_answers_of_no_use_are_the_models(client: Redis, tmp_path: Path) -> None:
+def test_unusable_answers_are_attributed_to_the_model(client: Redis, tmp_path: Path) -> None:
     with FakeEndpoint(faults={"not_json": 1.0}) as endpoint:
         summary, lines, warned = live(client, tmp_path, endpoint.url)
     assert {one.failure for one in summary.shortfalls} == {"not_json"}
@@ -168,7 +170,7 @@ def test_answers_of_no_use_are_the_models(client: Redis, tmp_path: Path) -> None
     assert warned == []
 
 
-def test_the_shortfall_is_reported_at_the_end_meanwhile_and_in_status(tmp_path: Path, nobody: str) -> None:
+def test_the_commands_report_an_unreachable_endpoint_during_and_after_a_run(tmp_path: Path, nobody: str) -> None:
     folder = tmp_path / "data"
     model = {"COGITATE_BASE_URL": nobody, "COGITATE_MODEL": "m"}
     arguments = ("--town", 2, "--ticks", 370, "--run", "town", "--llm", "openai", "--limit-tokens", 1_000_000)
@@ -178,7 +180,7 @@ def test_the_shortfall_is_reported_at_the_end_meanwhile_and_in_status(tmp_path: 
     unreached = "could not be reached, or broke off its answers: "
     assert f"Endpoint default ({server} in the host's settings) {unreached}" in ended.stdout
     assert ended.stderr.count("endpoint.unreachable") == 1
-    assert "models.unanswered" not in ended.stderr, "the summary says it"
+    assert "models.unanswered" not in ended.stderr, "the summary reports it instead"
     assert f"Endpoint default {unreached}" in typed("status", "town", data_dir=folder, **model).stdout
     elsewhere = typed("status", "town", data_dir=folder)
     assert f"Endpoint default {unreached}" in elsewhere.stdout, "the reader's settings are not the run's"

@@ -1,4 +1,4 @@
-"""A run that spends by value: its limit lasts, and it decides the same after a resume and in a replay."""
+"""A run that spends by value makes its limit last, and decides the same after a resume and in a replay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ada", "ben",
 
 
 def live(folder: Path, url: str, client: Redis, spending: Literal["fair", "value"], *, until: int = TICKS) -> TickLoop:
-    """Live a day, or resume it, up to a tick: everybody reflects each hour on what was seen."""
+    """Run or resume a day up to a tick, with owners that reflect each hour on what they observed."""
     settings = PinnedSettings.tuned(
         data_dir=folder,
         llm="openai",
@@ -76,7 +76,7 @@ def test_a_days_limit_lasts_and_a_resumed_run_decides_the_same(tmp_path: Path) -
     assert len(calls_by_hour(fair)) == CALLS
     assert max(calls_by_hour(fair)) < 8, "first come, first served"
     assert len(calls_by_hour(whole)) > CALLS // 2
-    assert max(calls_by_hour(whole)) > 16, "there is a rest for the evening"
+    assert max(calls_by_hour(whole)) > 16, "budget is left for the evening"
     lines = read_journal(whole.ledger.store, 1, whole.tick)
     assert any(one.refused == LOW_VALUE for line in lines for one in line.core.decided)
     assert (resumed.digest, read_values(resumed.ledger.store)) == (whole.digest, read_values(whole.ledger.store))

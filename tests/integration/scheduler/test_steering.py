@@ -1,4 +1,4 @@
-"""What operators ask of a run: applied exactly once, at one tick, journalled, and the same on resume and replay."""
+"""Requests of operators are applied exactly once, at one tick, and journalled, on resume and replay as well."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OWNERS = {f"agent:{name}": Profile(name=name.title()) for name in ("ann", "ben",
 TICKS, ASKED = 60, 30
 RUN = "steered"
 
-Script = Mapping[int, Sequence[Control]]  # what is asked during the world's turn of a tick
+Script = Mapping[int, Sequence[Control]]  # the controls sent during the world's turn of a tick
 
 
 def live(
@@ -60,7 +60,7 @@ def live(
     begun: Callable[[TickLoop], None] = lambda loop: None,
     **settings: Any,
 ) -> TickLoop:
-    """Four agents that are asked to reflect at tick 30 and 40."""
+    """Host four agents that the world asks to reflect at ticks 30 and 40."""
     kept = {"limits": {}, "guarantees": {}, "act_interval": 0, **settings}
     with TickLoop(
         run=RUN,
@@ -93,8 +93,8 @@ def answers(client: Redis, loop: TickLoop) -> list[ControlAnswer]:
     return [answer for line in journal(client, loop) for answer in line.notes.answers]
 
 
-def proven(client: Redis, loop: TickLoop) -> None:
-    """Audited, and the same by its journal."""
+def assert_sound(client: Redis, loop: TickLoop) -> None:
+    """Assert that the run passes the audit and that its replay reaches the same digest."""
     assert audit(client, RUN) == []
     assert replay(client, RUN, empty_redis()).digest == loop.digest
 
@@ -115,17 +115,17 @@ def test_a_limit_takes_effect_at_the_next_tick_and_is_journalled(tmp_path: Path)
     limits = limits_of(RunStore.open(client, RUN))
     assert limits.now.of("day", "run", "jobs") == 40
     assert [change.tick for change in limits.changes] == [6, 34]
-    proven(client, loop)
+    assert_sound(client, loop)
 
 
-def test_a_limit_may_be_set_below_the_spending(tmp_path: Path) -> None:
+def test_a_limit_may_be_set_below_what_was_spent(tmp_path: Path) -> None:
     client = empty_redis()
     loop = live(tmp_path, client, {35: [SetLimit("day.run.jobs", 0)]})
     summary = summarise_run(client, RUN)
     (line,) = [b for b in summary.budget if (b.window, b.scope, b.unit) == ("day:0", "run", "jobs")]
     assert (line.spent, line.limit) == (8, 0)
     assert summary.refused == {"day.run.jobs": 4}
-    proven(client, loop)
+    assert_sound(client, loop)
 
 
 def test_a_refusal_shows_the_limit_in_force_at_the_time(tmp_path: Path) -> None:
@@ -133,13 +133,13 @@ def test_a_refusal_shows_the_limit_in_force_at_the_time(tmp_path: Path) -> None:
     live(tmp_path, client, LOWER)
     summary = summarise_run(client, RUN)
     told = [(one.limit, one.value) for one in summary.refusals]
-    assert told == [("day.run.jobs", 7)], "not the 40 of now"
+    assert told == [("day.run.jobs", 7)], "not the present limit of 40"
     assert {one.name: one.limit for one in summary.limits}["day.run.jobs"] == 40
     assert sum(one.requests for one in summary.refusals) == summary.refused["day.run.jobs"]
 
 
 @pytest.mark.parametrize("stopped", [5, 6, 33, 34])
-def test_a_resumed_run_keeps_operators_settings(tmp_path: Path, stopped: int) -> None:
+def test_a_resumed_run_keeps_the_settings_of_operators(tmp_path: Path, stopped: int) -> None:
     whole = live(tmp_path, empty_redis(), LOWER)
     client = empty_redis()
     live(tmp_path, client, LOWER, until=stopped)
@@ -196,7 +196,7 @@ def test_draining_admits_nothing_finishes_open_jobs_and_leaves_a_resumable_run(t
     summary = summarise_run(client, RUN)
     assert (summary.status, summary.steering.mode) == ("finished", "running")
     assert summary.jobs["reflect"]["source"] == {"heuristic": 8}
-    proven(client, last)
+    assert_sound(client, last)
 
 
 def test_a_draining_run_refuses_its_worlds_requests(tmp_path: Path) -> None:
@@ -220,9 +220,9 @@ def test_cancelling_closes_open_jobs_keeps_their_charge_and_ends_the_run_for_goo
     assert summary.status == "cancelled"
     assert summary.jobs["reflect"]["end"] == {"cancelled": 4}
     assert {b.spent for b in summary.budget if (b.window, b.scope, b.unit) == ("run:0", "run", "jobs")} == {8}, (
-        "four plans before"
+        "the four plans before, and four cancelled reflections"
     )
-    proven(client, loop)
+    assert_sound(client, loop)
     with pytest.raises(RunCancelled, match="is cancelled"):
         ask(client, RUN, [SetMode("running")], wait=0)
     with pytest.raises(LedgerError, match="is cancelled and cannot be resumed"):
@@ -248,7 +248,7 @@ def test_a_paused_run_stays_paused_under_another_host(tmp_path: Path, eventually
     assert (hosts[0].tick, summarise_run(client, RUN).status) == (11, "stopped")
 
     second, store = host(resume=True), RunStore.open(client, RUN)
-    eventually(lambda: client.hget(store.key("state"), "status") == b"paused", "the next host to wait as well")
+    eventually(lambda: client.hget(store.key("state"), "status") == b"paused", "the next host to pause as well")
     (limit,) = ask(client, RUN, [SetLimit("day.run.jobs", 7)], wait=20)
     assert (limit.state, "applied when the run resumes" in limit.detail) == ("waits", True)
     assert one_line(summarise_run(client, RUN)).split()[1].rstrip(",") == "paused"
@@ -258,8 +258,8 @@ def test_a_paused_run_stays_paused_under_another_host(tmp_path: Path, eventually
     assert summarise_run(client, RUN).status == "finished"
     assert limits_of(store).now.of("day", "run", "jobs") == 7
     unpaused = live(tmp_path / "other", empty_redis(), {11: [SetLimit("day.run.jobs", 7)]})
-    assert hosts[1].digest == unpaused.digest, "waiting decides nothing"
-    proven(client, hosts[1])
+    assert hosts[1].digest == unpaused.digest, "a pause leaves the digest"
+    assert_sound(client, hosts[1])
 
 
 @pytest.fixture(scope="module")
@@ -286,11 +286,11 @@ def test_a_retry_repeats_a_denied_request(tmp_path: Path, model: dict[str, Any])
     (line,) = [line for line in journal(client, loop) if line.core.tick == 56]
     assert [decided.key.text() for decided in line.core.decided] == [told[retries[0]].job]
     stream = loop.state.streams[denied[0].owner]
-    assert stream.archived[denied[0].appended[0]].into, "replaced by what the model said"
-    proven(client, loop)
+    assert stream.archived[denied[0].appended[0]].into, "replaced by the model's answer"
+    assert_sound(client, loop)
 
 
-def test_without_a_model_a_retry_is_pointless(tmp_path: Path) -> None:
+def test_a_retry_without_a_model_is_refused(tmp_path: Path) -> None:
     client = empty_redis()
     live(tmp_path, client, {}, until=45, limits={"tick.run.jobs": 1})
     job = JobHistory(client, RUN).newest(0, JobQuery(state="denied", kind="reflect"))[-1]
@@ -299,7 +299,7 @@ def test_without_a_model_a_retry_is_pointless(tmp_path: Path) -> None:
     assert "no model" in answers(client, loop)[0].refused
 
 
-def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
+def test_a_bounded_number_of_requests_waits_for_a_host(tmp_path: Path) -> None:
     client = empty_redis()
     with pytest.raises(RunMissing):
         ask(client, RUN, [SetMode("paused")], wait=0)
@@ -311,7 +311,7 @@ def test_requests_wait_for_a_host_but_not_without_bound(tmp_path: Path) -> None:
     assert len({answer.id for answer in answers(client, live(tmp_path, client, {}, resume=True))}) == 100
 
 
-def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(tmp_path: Path) -> None:
+def test_a_request_sent_twice_after_a_lost_reply_is_stored_once(tmp_path: Path) -> None:
     client = empty_redis()
     live(tmp_path, client, {}, until=2)
     line = msgspec.json.encode(ControlRequest("same", SetMode("draining")))
@@ -321,11 +321,11 @@ def test_a_request_that_is_sent_again_because_its_reply_was_lost_is_there_once(t
     assert client.llen(RunStore.open(client, RUN).key("controls")) == 1
 
 
-def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Path) -> None:
+def test_a_run_whose_draining_is_called_off_admits_jobs_again(tmp_path: Path) -> None:
     off: Script = {ASKED: [SetMode("draining")], ASKED + 3: [SetMode("running")]}
     client = empty_redis()
     loop = live(tmp_path, client, off)
-    assert loop.tick == TICKS, "it was not left: jobs were open until it was called off"
+    assert loop.tick == TICKS, "the host stayed, because jobs were open until draining was called off"
     lines = journal(client, loop)
     assert {line.core.tick: line.core.controls for line in lines if line.core.controls} == {
         ASKED + 1: (SetMode("draining"),),
@@ -334,10 +334,10 @@ def test_draining_that_is_called_off_leaves_a_run_that_admits_again(tmp_path: Pa
     decided = {line.core.tick: {d.decision for d in line.core.decided} for line in lines}
     assert decided[ASKED + 10] == {"admitted"}
     assert steering_of(RunStore.open(client, RUN)).mode == "running"
-    proven(client, loop)
+    assert_sound(client, loop)
     stopped = empty_redis()
     live(tmp_path, stopped, off, until=ASKED + 2)
-    assert live(tmp_path, stopped, off, resume=True).digest == loop.digest, "a resumed host knows that it drains"
+    assert live(tmp_path, stopped, off, resume=True).digest == loop.digest, "a resumed host continues draining"
 
 
 @pytest.mark.parametrize(
@@ -364,4 +364,4 @@ def test_a_lifted_limit_stays_lifted_after_a_resume(tmp_path: Path) -> None:
     assert loop.state.view.table.of("day", "run", "jobs") is None
     assert [change.tick for change in limits_of(RunStore.open(client, RUN)).changes] == [6, 9]
     assert summarise_run(client, RUN).refused == {}
-    proven(client, loop)
+    assert_sound(client, loop)

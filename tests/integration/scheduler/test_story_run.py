@@ -1,4 +1,4 @@
-"""The story in runs: the same digest however it is run, and every design of memory at work."""
+"""Runs of the story reach the same digest however they are hosted, and use every design of memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def opened(client: Redis, world: Story, *, ticks: int = DAY // STEP, resume: boo
 
 @cache
 def digest_of_a_day(*, latencies_stated: bool) -> str:
-    """Return the digest of a day in this process that nothing disturbs."""
+    """Return the digest of an undisturbed day in this process."""
     world, given = Story(1, STEP), {"latency": LATENCY} if latencies_stated else {}
     with opened(empty_redis(), world, **given) as loop:
         drive(loop, world)
@@ -58,7 +58,7 @@ def digest_of_a_day(*, latencies_stated: bool) -> str:
 
 @pytest.fixture(scope="module")
 def lived() -> tuple[Redis, TickLoop, list[tuple[int, Any]]]:
-    """Two days in this process, with every change and its minute."""
+    """Host two days in this process; return the server, the loop, and each applied change with its minute."""
     client, world = empty_redis(), Story(1, STEP)
     changes: list[tuple[int, Any]] = []
 
@@ -70,7 +70,7 @@ def lived() -> tuple[Redis, TickLoop, list[tuple[int, Any]]]:
     return client, loop, changes
 
 
-def test_workers_pace_and_hash_seed_leave_the_digest(tmp_path: Path) -> None:
+def test_the_digest_does_not_depend_on_workers_pace_or_hash_seed(tmp_path: Path) -> None:
     latencies = ", ".join(f"{kind} = {ticks}" for kind, ticks in LATENCY.items())  # by default they depend on the pace
     (tmp_path / "cogitate.toml").write_text(f"[time]\nseconds_per_tick = {60 * STEP}\nlatency = {{ {latencies} }}\n")
     ran = summary_of_process(
@@ -90,7 +90,7 @@ def test_two_days_pass_the_audit_and_replay_to_the_same_digest(
     assert replay(client, "valley", empty_redis()).digest == loop.digest
 
 
-def test_events_of_every_type_are_routed_to_all_whom_they_concern(
+def test_events_of_every_type_are_routed_to_the_owners_they_concern(
     lived: tuple[Redis, TickLoop, list[tuple[int, Any]]],
 ) -> None:
     streams = lived[1].state.streams
@@ -101,9 +101,9 @@ def test_events_of_every_type_are_routed_to_all_whom_they_concern(
     votes = {"event:voting_initiated": 4, "event:voting_confirmed": 20, "event:ballot_completed": 4}
     for owner in (*COUNCILLORS, COUNCIL):
         found = events(owner)
-        assert {kind: found[kind] for kind in votes} == votes, f"{owner}: equal votes are events of their own"
+        assert {kind: found[kind] for kind in votes} == votes, f"{owner}: equal votes are separate events"
     assert all(events(owner)["event:final_results"] == 2 for owner in COUNCILLORS)
-    assert events(COUNCIL)["event:final_results"] == 0, "what each household gains is its own business"
+    assert events(COUNCIL)["event:final_results"] == 0, "the council does not see what each household gains"
     assert events(REGULARS)["event:discussion_statement"] == 8
     assert events(WORLD)["event:letter_read"] == 1
     ballots = [e for e in streams[REEVE].entries.values() if "event:ballot_completed" in e.tags]
@@ -165,7 +165,7 @@ def test_the_narrator_recalls_a_locations_memories(
     assert hall[:60] in told[0]
 
 
-def test_everybody_plans_and_reflects(lived: tuple[Redis, TickLoop, list[tuple[int, Any]]]) -> None:
+def test_councillors_and_travellers_plan_and_reflect(lived: tuple[Redis, TickLoop, list[tuple[int, Any]]]) -> None:
     streams = lived[1].state.streams
     for owner in (*COUNCILLORS, *TRAVELLERS):
         assert streams[owner].count("plan") >= 2
@@ -174,7 +174,7 @@ def test_everybody_plans_and_reflects(lived: tuple[Redis, TickLoop, list[tuple[i
 
 @pytest.mark.parametrize("crash", [115, 150, 228, 262])
 def test_a_crashed_story_resumes_to_the_same_digest(crash: int) -> None:
-    """Crash after the narrator has asked, and between; what it was told is not asked again."""
+    """Crash around the narrator's requests, whose answers must not be requested again."""
 
     class Crash(Exception):
         pass

@@ -1,4 +1,4 @@
-"""How long an observation may be is a setting of the run."""
+"""The maximum length of an observation is a setting of the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from cogitate import Observation, Profile, Settings, TickLoop
 from cogitate.errors import InputError
 
 
-def test_a_longer_text_is_refused_and_changes_nothing(cogitate_loop: Callable[..., TickLoop], tmp_path: Path) -> None:
+def test_a_text_longer_than_max_text_is_refused_and_changes_nothing(
+    cogitate_loop: Callable[..., TickLoop], tmp_path: Path
+) -> None:
     settings = Settings.tuned(data_dir=tmp_path, llm="heuristic", max_text=100)
     loop = cogitate_loop(owners={"agent:ada": Profile(name="Ada Smith")}, ticks=2, settings=settings)
     for tick in loop:

@@ -1,4 +1,4 @@
-"""A town whose workers are gone for some hours: reflections slow down and come back, none is lost without a trace."""
+"""A town without workers for some hours slows its reflections down, recovers, and counts each postponed one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.live_redis import empty_redis
 
 LONG = 10  # minutes a tick
 HOUR = 60
-BEGIN, END = 11 * HOUR, 17 * HOUR  # of the outage, game minutes
+BEGIN, END = 11 * HOUR, 17 * HOUR  # the outage, in game minutes
 RUN, TICKS = "throttled", 32 * HOUR // LONG
 AGENTS = 6
 
 
 def live(folder: Path, client: Redis, *, until: int = TICKS, resume: bool = False) -> TickLoop:
-    """A town with a host that does not wait, and no worker from `BEGIN` to `END`: what is due then is late."""
+    """Host a town without waiting for workers, of which there are none from `BEGIN` to `END`, so that jobs are late."""
     world, away = Town(AGENTS, seed=5, minutes_per_tick=LONG), False
     published = InlinePublisher.publish
     settings = Settings.tuned(
@@ -75,7 +75,7 @@ def lines_of(loop: TickLoop) -> list[ReadLine]:
     return list(read_journal(RunStore.open(loop.ledger.client, RUN), 1, loop.tick))
 
 
-def test_reflections_slow_down_in_an_outage_and_come_back(whole: TickLoop) -> None:
+def test_reflections_slow_down_in_an_outage_and_recover(whole: TickLoop) -> None:
     lines, client = lines_of(whole), whole.ledger.client
     steps = {line.core.minute: line.core.stepped for line in lines if line.core.stepped is not None}
     cadence = {minute: step.factor for minute, step in steps.items()}
@@ -94,7 +94,7 @@ def test_reflections_slow_down_in_an_outage_and_come_back(whole: TickLoop) -> No
     postponed = [line for core in lines for line in core.core.postponed]
     summary = summarise_run(client, RUN)
     assert len(postponed) == summary.warnings["reflect.postponed"] == summary.steering.postponed > AGENTS
-    assert summary.steering.waiting == 0, "whoever waited has reflected since"
+    assert summary.steering.waiting == 0, "each owner whose reflection was postponed has reflected since"
     reflected = {
         d.key.owner for line in lines if line.core.minute > END for d in line.core.decided if d.key.kind == "reflect"
     }
@@ -104,7 +104,7 @@ def test_reflections_slow_down_in_an_outage_and_come_back(whole: TickLoop) -> No
 
 
 @pytest.mark.parametrize("stopped", [BEGIN // LONG + 9, END // LONG + 8])
-def test_a_resumed_run_throttles_the_same(tmp_path: Path, whole: TickLoop, stopped: int) -> None:
+def test_a_resumed_run_throttles_like_an_uninterrupted_one(tmp_path: Path, whole: TickLoop, stopped: int) -> None:
     client = empty_redis()
     live(tmp_path, client, until=stopped)
     resumed = live(tmp_path, client, until=stopped + 12, resume=True)

@@ -1,4 +1,4 @@
-"""A trimmed journal: the run is the same, what is left is proven, and what is gone is counted, exported and named."""
+"""Trimming a journal leaves the run as it is: kept lines are verified, removed lines counted, exported and named."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ TRIMMED = 2 * DAY  # on the fourth day, with one whole day kept
 
 
 class Lived(NamedTuple):
-    """A run that is over."""
+    """A finished run."""
 
     store: RunStore
     digest: str
     exported: ExportedJournal
-    unexported: bool = False  # by the word of its loop
+    unexported: bool = False  # as its loop reports
 
     @property
     def client(self) -> Redis:
         return self.store.client
 
     def replayed(self, exported: ExportedJournal | None = None) -> int:
-        """The first tick that a replay needed; it agrees with the run."""
+        """Replay the run, compare the digest, and return the first tick that the replay needed."""
         rebuilt = replay(self.client, RUN, empty_redis(), exported)
         assert (rebuilt.ticks, rebuilt.digest) == (TICKS, self.digest)
         return rebuilt.first
 
 
 def settings_of(folder: Path, keep: int | None, **more: Any) -> Settings:
-    """Small memories, so that there is much to cut."""
+    """Return settings with small memories, so that many entries are cut."""
     chosen: dict[str, Any] = {"seconds_per_tick": 60 * STEP, "data_dir": folder, "max_observations": 15}
     return Settings.tuned(**(chosen | {"journal_keep": keep} | more))
 
 
 def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: int = TICKS) -> Lived:
-    """Live until a tick, or go on until then."""
+    """Host the run, or resume it, up to a tick."""
     world = WorldChoice(agents=2, seed=1, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
         run=RUN,
@@ -84,47 +84,47 @@ def live(client: Redis, settings: Settings, *, checkpoint_every: int = 7, upto: 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Lived:
-    """A run whose journal is whole."""
+    """Host a run whose journal is kept whole."""
     return live(empty_redis(), settings_of(tmp_path_factory.mktemp("whole"), None))
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Lived:
-    """The same, trimmed. Not to be changed."""
+    """Host the same run with a trimmed journal; tests must not change it."""
     return live(empty_redis(), settings_of(tmp_path_factory.mktemp("trimmed"), 1))
 
 
 @pytest.fixture
 def trimmed(kept: Lived) -> Lived:
-    """The same, to be changed by one test."""
+    """Copy the trimmed run for a test that changes it."""
     client = empty_redis()
     for key in kept.client.scan_iter():
         client.restore(key, 0, kept.client.dump(key))
     return kept._replace(store=RunStore(client, kept.store.prefix))
 
 
-def test_the_digest_is_that_of_a_run_that_keeps_everything(whole: Lived, kept: Lived) -> None:
+def test_a_trimmed_run_has_the_digest_of_an_untrimmed_one(whole: Lived, kept: Lived) -> None:
     assert kept.digest == whole.digest
     assert int(kept.client.hget(kept.store.key("state"), "trimmed") or 0) == TRIMMED
     assert kept.client.llen(kept.store.key("journal")) == TICKS - TRIMMED
     assert audit(kept.client, RUN) == audit(whole.client, RUN) == []
 
 
-def test_a_trimmed_run_replays_from_its_checkpoint_or_its_exported_start(kept: Lived, whole: Lived) -> None:
+def test_a_trimmed_run_replays_from_its_checkpoint_or_from_its_exported_lines(kept: Lived, whole: Lived) -> None:
     assert kept.replayed() == TRIMMED + 1
     assert kept.replayed(kept.exported) == 1
-    assert whole.replayed(kept.exported) == 1, "the files of another run are not needed"
+    assert whole.replayed(kept.exported) == 1, "exported files are not needed for a whole journal"
 
 
-def test_each_line_that_was_removed_is_in_one_file_and_no_other_line_is(kept: Lived) -> None:
+def test_each_removed_line_and_no_other_is_in_one_exported_file(kept: Lived) -> None:
     files = sorted(path for path in kept.exported.folder.iterdir() if path.is_file())
     entries = [[json.loads(entry) for entry in path.read_text().splitlines()] for path in files]
-    assert sum(map(len, entries)) > TRIMMED, "checkpoints are among them"
+    assert sum(map(len, entries)) > TRIMMED, "checkpoints are exported as well"
     ticks = [entry["line"]["core"]["tick"] for of_one in entries for entry in of_one if "line" in entry]
     assert ticks == list(range(1, TRIMMED + 1))
 
 
-def test_every_figure_includes_trimmed_lines(kept: Lived, whole: Lived) -> None:
+def test_every_figure_of_the_summary_includes_trimmed_lines(kept: Lived, whole: Lived) -> None:
     before, after = summarise_run(whole.client, RUN), summarise_run(kept.client, RUN)
     assert (before.trimmed, after.trimmed) == (0, TRIMMED)
     for fact in ("tick", "minute", "agents", "digest", "jobs", "refused", "budget", "memories", "warnings"):
@@ -132,7 +132,7 @@ def test_every_figure_includes_trimmed_lines(kept: Lived, whole: Lived) -> None:
     assert usage_by_owner(kept.client, RUN) == usage_by_owner(whole.client, RUN)
 
 
-def test_jobs_of_trimmed_ticks_are_reported_as_gone(kept: Lived, whole: Lived) -> None:
+def test_jobs_that_ended_at_trimmed_ticks_are_unknown(kept: Lived, whole: Lived) -> None:
     everything = JobHistory(whole.client, RUN).newest(0)
     left = JobHistory(kept.client, RUN)
     assert left.newest(0) == [record for record in everything if not record.ended or record.ended > TRIMMED]
@@ -155,7 +155,7 @@ def test_reading_a_run_during_trimming_counts_nothing_twice(tmp_path: Path, whol
     assert reader.read().jobs == summarise_run(whole.client, RUN).jobs
 
 
-def test_trimming_starts_on_the_configured_day(tmp_path: Path, whole: Lived) -> None:
+def test_trimming_may_be_switched_on_when_a_run_resumes(tmp_path: Path, whole: Lived) -> None:
     client = empty_redis()
     live(client, settings_of(tmp_path, None), upto=2 * DAY + 5)
     late = live(client, settings_of(tmp_path, 1))
@@ -163,11 +163,11 @@ def test_trimming_starts_on_the_configured_day(tmp_path: Path, whole: Lived) -> 
     assert late.replayed() == late.replayed(late.exported) + 2 * DAY + 5
 
 
-def test_a_world_without_checkpoints_keeps_every_line_that_it_must_be_handed_again(tmp_path: Path) -> None:
+def test_a_world_without_checkpoints_keeps_every_line_that_a_resume_repeats(tmp_path: Path) -> None:
     lived = live(empty_redis(), settings_of(tmp_path, 1), checkpoint_every=TICKS + 1)
     assert lived.client.llen(lived.store.key("journal")) == TICKS
     assert not lived.exported.folder.exists()
-    assert lived.replayed() == 1, "checkpoints of the journal are passed and agree"
+    assert lived.replayed() == 1, "the replay passes the journal's checkpoints and agrees with them"
     assert audit(lived.client, RUN) == []
 
 
@@ -218,7 +218,7 @@ def test_a_changed_byte_in_an_exported_file_is_found_at_its_tick(trimmed: Lived,
     with pytest.raises(JournalError, match=f"tick {DAY + 4}: the journal was changed"):
         trimmed.replayed(copied)
     second.unlink()
-    assert trimmed.replayed(copied) == TRIMMED + 1, "what is not whole is not used"
+    assert trimmed.replayed(copied) == TRIMMED + 1, "incomplete exports are not used"
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_changed_byte_in_an_exported_file_is_found_at_its_tick(trimmed: Lived,
     ],
     ids=["rewritten", "cut short"],
 )
-def test_a_line_that_was_changed_is_not_removed(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+def test_a_changed_line_is_not_trimmed(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     client = empty_redis()
     lived = live(client, settings_of(tmp_path, 1), upto=2 * DAY - 1)
     line = client.lindex(lived.store.key("journal"), 10)
@@ -263,7 +263,7 @@ def test_a_fenced_host_trims_nothing(tmp_path: Path) -> None:
     assert RunStore.open(client, RUN) == lived.store
 
 
-def test_accounts_of_past_days_are_not_a_finding(tmp_path: Path) -> None:
+def test_the_audit_accepts_deleted_windows_of_past_days(tmp_path: Path) -> None:
     world = WorldChoice(agents=1, seed=1, recorded=None, minutes_per_tick=STEP).open()
     with TickLoop(
         run=RUN,

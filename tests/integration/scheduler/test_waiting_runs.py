@@ -1,4 +1,4 @@
-"""Who waits for whom at shared workers: real ledgers, real claims."""
+"""Runs that wait for each other at shared workers, with real ledgers and claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.live_redis import empty_redis
 
 
 def hosted(client: Redis, run: str, jobs: int, *, share: int = 1, lease: float = 60.0) -> Host:
-    """A run with a live host, and so many jobs that no worker has claimed."""
+    """Create a run with a live host and the given number of unclaimed jobs."""
     owners = [f"agent:a{number}" for number in range(jobs)]
     host = Host(client, run=run, owners=owners)
     sign = msgspec.json.encode(msgspec.structs.replace(this_process(), share=share))
@@ -31,7 +31,7 @@ def claim(client: Redis, host: Host, count: int) -> None:
         claimed(workers, job)
 
 
-def test_the_runs_at_shared_workers_with_what_they_are_served_and_due() -> None:
+def test_runs_at_shared_workers_are_listed_with_their_served_and_due_shares() -> None:
     client = empty_redis()
     large, small, idle = hosted(client, "large", 9, share=3), hosted(client, "small", 3), hosted(client, "idle", 2)
     Host(client, run="abandoned", owners=("agent:ada",)).turn(("think", "agent:ada"))
@@ -40,7 +40,7 @@ def test_the_runs_at_shared_workers_with_what_they_are_served_and_due() -> None:
     claim(client, idle, 2)
     now = time.time()
     found = {one.run: one for one in waiting_runs(client, now)}
-    assert found.keys() == {"large", "small", "idle"}, "a run without a host waits for that"
+    assert found.keys() == {"large", "small", "idle"}, "a run without a host waits for a host, not for workers"
     assert [(one.waiting, one.served, one.share) for one in (found["large"], found["small"], found["idle"])] == [
         (4, 5, 3),
         (2, 1, 1),
@@ -55,7 +55,7 @@ def test_the_runs_at_shared_workers_with_what_they_are_served_and_due() -> None:
     assert found["idle"].oldest is None
 
 
-def test_claims_are_counted_for_some_minutes() -> None:
+def test_only_claims_of_recent_minutes_are_counted() -> None:
     client = empty_redis()
     host = hosted(client, "town", 4)
     claim(client, host, 3)
@@ -73,7 +73,7 @@ def test_claims_are_counted_for_some_minutes() -> None:
     assert one.served == int("1" * MINUTES) - 1
 
 
-def test_a_run_that_is_deleted_or_unreadable_hides_no_other() -> None:
+def test_a_deleted_or_unreadable_run_hides_no_other_run() -> None:
     client = empty_redis()
     gone, broken = hosted(client, "gone", 1), hosted(client, "broken", 1)
     hosted(client, "town", 1)
@@ -86,7 +86,7 @@ def test_a_run_that_is_deleted_or_unreadable_hides_no_other() -> None:
 @pytest.mark.parametrize(
     ("oldest", "wait"), [(None, "—"), (0.4, "0 s"), (119.0, "119 s"), (120.0, "2 min"), (7200.0, "120 min")]
 )
-def test_the_cells_of_a_run(oldest: float | None, wait: str) -> None:
+def test_the_table_formats_the_figures_of_a_run(oldest: float | None, wait: str) -> None:
     one = WaitingRun(
         run="town",
         share=1,

@@ -1,4 +1,4 @@
-"""A real worker whose jobs last until a file appears: `python busy_worker.py FOLDER`."""
+"""A real worker whose jobs run until a file appears: `python busy_worker.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_job(job_id: str) -> Outcome:
     name = job_id.replace("/", "-")
     (FOLDER / f"{name}.begun").touch()
     while not (FOLDER / "release").exists():
-        time.sleep(0.02)  # between two looks: the test, another process, makes the file
+        time.sleep(0.02)  # poll: the test, in another process, makes the file
     (FOLDER / f"{name}.ended").touch()
     return Outcome("ready")
 

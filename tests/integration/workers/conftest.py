@@ -17,7 +17,7 @@ from tests.integration.workers.gate_case import NAME, MakeGate
 
 @pytest.fixture
 def gate_of(client: Redis) -> Iterator[MakeGate]:
-    """Gates of as many workers as are asked for, with settings of the breaker and limits of the endpoint."""
+    """Yield a function that makes a worker's gate with settings of the breaker and limits of the endpoint."""
     made: list[Gate] = []
 
     def make(breaker: dict[str, Any] | None = None, stopping: threading.Event | None = None, **limits: Any) -> Gate:

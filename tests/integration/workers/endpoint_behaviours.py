@@ -1,7 +1,7 @@
-"""The ways in which endpoints behave, one for each name, and what each comes to.
+"""Behaviours of endpoints by name, each with its expected outcome.
 
-A new behaviour is one row of `BEHAVIOURS`; a new wording of an error is one of `tests/fixtures/error-wordings.json`,
-of which `wordings` takes one of each sort.
+Add a new behaviour as a row of `BEHAVIOURS`, and a new wording of an error as a row of
+`tests/fixtures/error-wordings.json`, of which `wordings` takes one of each sort.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ BEHAVIOURS = (
     ),
     row("that names its identity", raw(200, body_of(said()), Content_Encoding="Identity")),
     row("with an encoding of its text", raw(200, body_of(said()), Content_Encoding="utf-8")),
-    # usage that cannot be believed
+    # implausible usage
     row("with text for nothing", said(usage=USAGE | {"completion_tokens": 0, "total_tokens": 700}), charge="estimate"),
     row("with usage in floats", said(usage={key: float(count) for key, count in USAGE.items()})),
     row("with usage by other names", said(usage={"input_tokens": PROMPT_TOKENS, "output_tokens": OUTPUT_TOKENS})),
@@ -108,7 +108,7 @@ BEHAVIOURS = (
     row("with no tokens at all", said(usage=dict.fromkeys(USAGE, 0)), charge="estimate"),
     row("with an absurd usage", said(usage=USAGE | {"prompt_tokens": 10**12}), charge="estimate"),
     row("with an inflated usage", said(usage=USAGE | {"prompt_tokens": 9_000}), tokens=9_000 + OUTPUT_TOKENS),
-    # answers that are none
+    # unusable answers
     failed("no choices", "empty", "told", whole(**_HEADS)),
     failed("choices that are null", "empty", "told", whole(choices=None, usage=USAGE)),
     failed("no content", "empty", "told", said(None)),
@@ -141,7 +141,7 @@ BEHAVIOURS = (
     failed("broken off by its provider", "server", "told", ended("error", error={"message": "x", "code": 502})),
     failed("broken off without a reason", "server", "told", ended("network_error")),
     failed("out of resources", "overloaded", "told", ended("insufficient_system_resource")),
-    # answers that say nothing
+    # meaningless answers
     failed("junk: a refusal in prose", "unusable", "told", planned(*["I am an AI language model"] * 6)),
     failed("junk: placeholders", "unusable", "told", planned(*["..."] * 6)),
     failed("junk: one thing over and over", "unusable", "told", planned(*[f"Tune the {MARK}"] * 6)),
@@ -158,7 +158,7 @@ BEHAVIOURS = (
         claims=2,
     ),
     failed("junk twice", "unusable", "told", planned(*["..."] * 6), claims=2),
-    # what is no answer of a model
+    # responses that are not from a model
     failed("a web page", "no_completion", "none", raw(200, b"<html>Welcome</html>", Content_Type="text/html")),
     failed("nothing", "no_completion", "none", raw(200, b"")),
     failed("no content by its status", "no_completion", "none", raw(204, b"", Content_Length="")),
@@ -175,7 +175,7 @@ BEHAVIOURS = (
     failed("an address that takes no calls", "no_completion", "none", refused(405, "method not allowed")),
     failed("a status below all", "no_completion", "told", b"HTTP/1.1 099 Said\r\n" + said().partition(b"\r\n")[2]),
     failed("a proxy that knows nobody", "proxy", "none", refused(407, "who are you?")),
-    # the wire
+    # faults of the transport
     failed("compressed", "not_json", "bound", raw(200, gzip.compress(body_of(said())), Content_Encoding="gzip")),
     failed(
         "compressed, named twice",
@@ -208,7 +208,7 @@ BEHAVIOURS = (
     ),
     failed("hanging", "timeout", "bound", delivered("hang"), deadline=REACHES),
     failed("dripping", "timeout", "bound", delivered("drip"), deadline=REACHES),
-    # what it asks to wait
+    # requested waits
     failed("limited", "rate_limited", "none", refused(429, "slow down")),
     failed("limited for seconds", "rate_limited", "none", refused(429, "slow", Retry_After="7"), wait=7.0),
     failed("limited for ms", "rate_limited", "none", refused(429, "slow", retry_after_ms="2500"), wait=2.5),
@@ -331,10 +331,10 @@ BEHAVIOURS = (
 
 
 def wordings() -> list[Behaviour]:
-    """Return a behaviour for each status, class and kind of wait of the errors that were seen at providers.
+    """Return one behaviour per status, class and kind of wait of the errors seen at providers.
 
-    What refuses a form of request takes the next. That each wording has its class, wait and next form is shown by
-    `tests/unit/workers/llm/replies/test_error_wordings.py`.
+    An error that refuses a form of request is followed by a good answer to the next form.
+    `tests/unit/workers/llm/replies/test_error_wordings.py` tests the class, wait and next form of every wording.
     """
     found = []
     rows = json.loads((ROOT / "tests/fixtures/error-wordings.json").read_text())

@@ -1,7 +1,7 @@
-"""Cases of an endpoint's behaviour, replayed by a real server to the gate and the client, and what is found at fault.
+"""Cases of an endpoint's behaviour, replayed by a real server to the gate and the client, and the fault that they find.
 
-A case is a response and what triggers it. Every case meets twelve prompts of two models in turn, so that what is found
-at fault follows from which calls fail. `python -m tests.integration.workers.endpoint_cases FILE` scores such a file.
+A case is a response and its trigger. Every case meets twelve prompts of two models in turn, so the calls that fail show
+what is at fault. `python -m tests.integration.workers.endpoint_cases FILE` scores a file of cases.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ Case = Mapping[str, Any]
 FLAGGED = "the flagged one"
 ROUNDS = 12
 CAP = 300
-PATIENCE = 1.5  # seconds for a call
-MODELS = ("strong", "routine")  # a case about a model is about the first
+PATIENCE = 1.5  # seconds per call
+MODELS = ("strong", "routine")  # the first is the one that cases about a model affect
 JOB = Job(
     run="town",
     key=JobKey(3, "plan", "agent:ada", 0, 0),
@@ -88,7 +88,7 @@ ANSWERS: dict[str, type[BaseModel]] = {"reflect": Insights, "plan": Items}
 
 
 class Found(NamedTuple):
-    """What a case came to."""
+    """The outcome of a case."""
 
     outcome: str
     scope: str  # "" for an answer
@@ -98,13 +98,13 @@ class Found(NamedTuple):
     tokens: int
     estimated: bool
     kind: str  # class of the first failure
-    answered: int  # of all calls
-    refused: int  # by the gate
-    asked: int  # requests that were sent
+    answered: int  # number of answered calls
+    refused: int  # number of calls that the gate refused
+    asked: int  # number of requests that were sent
 
 
 def found_in(case: Case) -> Found:
-    """Ask twelve prompts of each model while the case lasts, and return what is found at fault."""
+    """Call each model with twelve prompts under a case, and return the outcome."""
     kind = case.get("content_for") or "reflect"
     with serving(case, kind) as (url, asked):
         client = empty_redis()
@@ -117,7 +117,7 @@ def found_in(case: Case) -> Found:
             for number in range(ROUNDS):
                 for name in MODELS:
                     if name != MODELS[0] and case["trigger"]["kind"] == "prompt" and number == 0:
-                        continue  # the flagged prompt is one job's
+                        continue  # only one job has the flagged prompt
                     for _ in range(4):
                         result = _ask(calls, case, kind, name, number)
                         results.append((name, result))
@@ -147,7 +147,7 @@ def _ask(calls: Calls, case: Case, kind: str, name: str, number: int) -> ModelAn
     subject = FLAGGED if number == 0 and name == MODELS[0] else f"day {number} of {name}"
     prompt = Prompt(system="You think of Sol.", user=f"What of {subject}?", answer=ANSWERS[kind], version="v")
     patience = PATIENCE if case["response"].get("fault") != "timeout" else 0.3
-    return calls.ask(Call.of(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience))
+    return calls.ask(Call(claim_of(JOB), prompt, model, CAP, time.monotonic() + patience))
 
 
 def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, *, of_account: bool) -> Found:
@@ -167,13 +167,13 @@ def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, *, of_
     scope, retry = CLASSES[told.kind].scope, CLASSES[told.kind].again
     aside = {name for name, _ in refused}
     if scope in ("key", "account", "model", "endpoint") and answering == set(MODELS) and retry == "never":
-        scope = "prompt"  # other calls of both models succeed, and nothing is set aside
+        scope = "prompt"  # other calls of both models succeed, and no model is set aside
     elif aside and not aside & answering and answering:
         scope = "model"
     elif aside == set(MODELS) and scope in ("prompt", "model") and retry == "never":
-        scope = "key"  # all calls fail, whatever they ask
+        scope = "key"  # all calls fail, whatever their prompt
     elif told.kind == "rate_limited" and of_account:
-        scope = "account"  # as the gate has found
+        scope = "account"  # the gate's own finding
     if scope == "parameter" and not good:
         scope = "none: it is refused again"
     wait = told.retry_after
@@ -188,7 +188,7 @@ def _judged(results: list[tuple[str, ModelAnswer | Refused]], asked: int, *, of_
 
 
 def misses(case: Case, found: Found) -> list[str]:
-    """Return what is wrong about what a case came to."""
+    """Return the differences between the outcome of a case and the right one."""
     right = case["right"]
     wrong = []
     if found.outcome not in (right["outcome"], *right.get("also_outcome", ())):
@@ -204,7 +204,7 @@ def misses(case: Case, found: Found) -> list[str]:
                 wrong.append(f"usage {found.tokens}")
         return wrong
     if right["outcome"] == "answer_used":
-        return []  # no answer is as good, and nothing else is stated
+        return []  # using no answer is acceptable too, and the case states nothing else
     if found.scope not in (right["scope"], *right.get("also_scope", ())):
         wrong.append(f"scope {found.scope}, not {right['scope']}")
     if found.retry not in (right["retry"], *right.get("also_retry", ())):
@@ -233,7 +233,7 @@ def _same(right: Any, found: Any) -> bool:
 
 @contextmanager
 def serving(case: Case, kind: str) -> Iterator[tuple[str, list[int]]]:
-    """Serve a case; yield its base URL and the count of completions that were requested."""
+    """Serve a case; yield its base URL and a list with the number of requested completions."""
     asked = [0]
     response, trigger = case["response"], case["trigger"]
     fault = response.get("fault")
@@ -294,7 +294,7 @@ def serving(case: Case, kind: str) -> Iterator[tuple[str, list[int]]]:
         block_on_close = False
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that leaves is no error."""
+            """Ignore clients that disconnect."""
 
     with Server(("127.0.0.1", 0), Handler) as server, tempfile.TemporaryDirectory() as folder:
         scheme = "http"
@@ -311,7 +311,7 @@ def serving(case: Case, kind: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def _is_json_string(case: Case) -> bool:
-    """Return whether the body is one JSON string: it is labelled as JSON, and is none as it stands."""
+    """Return whether to encode the body as a JSON string: it is labelled as JSON but is plain words."""
     body, kind = case["response"]["body"], (case["response"].get("headers") or {}).get("content-type", "")
     return "json" in kind and bool(re.fullmatch(r"[A-Z][\w .]+", body))
 
@@ -340,7 +340,7 @@ def _good(kind: str) -> bytes:
 
 
 def _filled(text: str) -> str:
-    """Return the text with the placeholders of times filled in."""
+    """Fill in the placeholders of times, and return the text."""
 
     def fill(found: re.Match[str]) -> str:
         at = datetime.now(UTC) + timedelta(seconds=float(found[2]))

@@ -1,4 +1,4 @@
-"""Replies of an endpoint as they go over the wire: completions, errors and streams, whole and in pieces."""
+"""An endpoint's replies as bytes on the wire: completions, errors and streams, whole and in pieces."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from cogitate.ops.fake_llm.completions import FakeResponse
 
-PROMPT_TOKENS, OUTPUT_TOKENS = 700, 90  # as a completion tells them unless it lies
+PROMPT_TOKENS, OUTPUT_TOKENS = 700, 90  # the usage that a completion reports unless a case changes it
 CAP = 800  # tokens of a plan
 BEGUN = time.time()
-MARK = "zither"  # in every item of a plan that the endpoint wrote
+MARK = "zither"  # a word in every item of the endpoint's plans
 
 _DEEDS = ("Tune the", "Practise the", "Polish the", "Teach the", "Carry home the", "Dream of the")
 _TIMES = ("7:00 AM", "8:00 AM", "9:00 AM", "10:00 AM", "11:00 AM", "1:00 PM")
@@ -32,7 +32,7 @@ USAGE: dict[str, Any] = {
 
 
 def raw(status: int, body: bytes, **headers: str) -> bytes:
-    """Return a response as it goes over the wire."""
+    """Return a response as bytes on the wire."""
     named = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     named |= {name.replace("_", "-"): value for name, value in headers.items()}
     head = "".join(f"{name}: {value}\r\n" for name, value in named.items() if value)
@@ -72,7 +72,7 @@ def delivered(delivery: Any, response: bytes | None = None) -> FakeResponse:
 def streamed(
     *, done: bool = True, usage: object = USAGE, finish: str = "stop", until: int = len(GOOD), beside: bool = False
 ) -> bytes:
-    """Return a completion as a stream of events, which nobody asked for; `beside` it is another one."""
+    """Return a completion as an unrequested stream of events; with `beside`, a second choice is interleaved."""
     parts: list[dict[str, object]] = [{"delta": {"role": "assistant", "content": ""}}]
     parts += [{"delta": {"content": GOOD[at : min(at + 60, until)]}} for at in range(0, until, 60)]
     parts += [{"delta": {}, "finish_reason": finish}] if done else []
@@ -87,7 +87,7 @@ def streamed(
 
 
 def at_instant(seconds: float, form: Literal["http", "iso", "epoch", "ms"]) -> str:
-    """Return the instant that many seconds after `BEGUN`, as a header names it."""
+    """Return the time this many seconds after `BEGUN` in a header's format."""
     then = BEGUN + seconds
     if form == "http":
         return formatdate(then, usegmt=True)
@@ -104,7 +104,7 @@ def nested(depth: int) -> object:
 
 
 def ended(finish: object, **error: object) -> bytes:
-    """Return a completion that breaks off: its choice has an odd end, or an error."""
+    """Return a completion that breaks off, with this finish reason and perhaps an error."""
     choice = {"index": 0, "message": {"role": "assistant", "content": GOOD[:30]}, "finish_reason": finish, **error}
     return whole(choices=[choice], usage=USAGE)
 

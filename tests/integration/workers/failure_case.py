@@ -1,6 +1,6 @@
-"""One small run in which every kind that asks a model asks it once, each at an endpoint of its own.
+"""A small run in which every kind that calls a model calls it once, each at its own endpoint.
 
-An endpoint of its own, because what a failure says about an endpoint (its breaker, its Retry-After) is known to all.
+The endpoints are separate because all callers of an endpoint share its state (breaker, Retry-After) after a failure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CLAIMS = 3  # attempts that a job may have
 
 
 def publish_at_once(publisher: InlinePublisher, jobs: Sequence[Job]) -> int:
-    """In the place of `InlinePublisher.publish`: jobs that wait for their next attempt hold up no other."""
+    """Replace `InlinePublisher.publish`, so that a job waiting for its next attempt delays no other."""
     with ThreadPoolExecutor(len(KINDS)) as pool:
         return sum(pool.map(lambda job: _publish_one(publisher, [job]), jobs))
 
@@ -59,14 +59,14 @@ class Outcome(NamedTuple):
 
     note: EndNote
     end: str
-    spent: Cost  # by all its attempts, from the ledger's accounts
+    spent: Cost  # of all its attempts, from the ledger's accounts
     reserved: Cost  # upper bound of one attempt
-    failures: dict[str, int]  # as its endpoint's counters have them
-    events: set[str]  # of its calls and of its job
+    failures: dict[str, int]  # from its endpoint's counters
+    events: set[str]  # log events of its calls and of its job
 
 
 def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) -> dict[str, Outcome]:
-    """Run it; the outcomes by kind. The auditor finds nothing, and a replay comes to the same."""
+    """Run it, check that audit and replay agree, and return the outcomes by kind."""
     settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
@@ -84,7 +84,7 @@ def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) ->
         models={kind: ModelSettings(endpoint=kind, model=kind, input_price=0, output_price=0) for kind in KINDS},
         kind_tiers={kind: {"routine": kind} for kind in KINDS},
     )
-    logs.configure(1)  # failed calls are told of with -v
+    logs.configure(1)  # failed calls are logged with -v
     loop = TickLoop(run="town", owners=OWNERS, settings=settings, ticks=6, inline=True, client=client)
     with capture_logs() as told, loop:
         for tick in loop:
@@ -96,7 +96,7 @@ def think(tmp_path: Path, client: Redis, url: str, *, deadline: float = 60.0) ->
 
 
 def _limits() -> dict[str, int]:
-    """Limits that bind nowhere: what a limit counts is in the accounts."""
+    """Return limits that never bind; the accounts count only what has a limit."""
     return {f"run.kind:{kind}.{unit}": ROOM for kind in KINDS for unit in ("calls", "tokens", "usd_micros")}
 
 

@@ -1,4 +1,4 @@
-"""Frames of HTTP at the edges of what is allowed: chunks, lengths, versions, interim responses, upgrades."""
+"""HTTP frames at the limits of the protocol: chunks, lengths, versions, interim responses, upgrades."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _head(*lines: bytes, body: bytes = _BODY, status: bytes = _OK) -> bytes:
 
 
 def _chunk(size: bytes) -> bytes:
-    """Return an answer in chunks whose sizes are written so."""
+    """Return an answer in chunks with this spelling of the size."""
     return _head(_CHUNKED, body=_CHUNKS.replace(b"32\r\n", size + b"\r\n"))
 
 
@@ -26,7 +26,7 @@ def _trailed(*trailers: bytes) -> bytes:
 
 
 def _broken(name: str, reply: bytes) -> Behaviour:
-    """Return a behaviour after which nobody knows what was charged."""
+    """Return a behaviour that ends the connection with an unknown charge."""
     return failed(name, "connection", "bound", reply)
 
 
@@ -91,7 +91,7 @@ FRAMES = (
     row("headers of a hundred kilobytes", _head(*[b"X-%d: " % n + b"y" * 1_000 for n in range(100)], _LENGTH)),
     row("an offer of HTTP/2", _head(b"Upgrade: h2,h2c", b"Connection: Upgrade, Keep-Alive", _LENGTH)),
     row("an offer of HTTP/2, in chunks", _head(b"Upgrade: h2", b"Connection: Upgrade", _CHUNKED, body=_CHUNKS)),
-    # interim responses, and statuses that have no body
+    # interim responses, and statuses without a body
     row("a continue with a length", _head(b"Content-Length: 10", body=said(), status=b"HTTP/1.1 100 Continue")),
     _broken("at work, and closing", _head(b"Connection: close", body=said(), status=b"HTTP/1.1 102 Processing")),
     _broken("a continue alone", _head(body=b"", status=b"HTTP/1.1 100 Continue")),

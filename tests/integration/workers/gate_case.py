@@ -1,4 +1,4 @@
-"""The calls that tests of the gate share."""
+"""Calls at the gate, for its tests."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def call(gate: Gate, kind: FailureKind | None = None, **how: Any) -> None:
 
 
 def refuse(gate: Gate, kind: FailureKind, *, model: str = "m", prompts: int = 3) -> None:
-    """Let a model refuse different prompts, for longer than its answers take."""
+    """Have a model refuse several different prompts, for longer than its answers usually take."""
     gate._client.hset(endpoint_keys(NAME)[0], "usual", 0)
     for one in [entered(gate, model=model) for _ in range(prompts)]:
         gate.leave(one, answer(kind), prompt=one.token)
 
 
 def at_once(*tasks: Callable[[], None]) -> None:
-    """Run all in threads of their own; what one raises is raised here."""
+    """Run each task in its own thread, and raise the first error."""
     errors: list[BaseException] = []
 
     def run(task: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""The gate's scripts as tests run them: on a clock that stands still."""
+"""The gate's scripts, run by tests on a frozen clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cogitate.workers.lua import source
 NOW = 1_000_000_000  # microseconds of the clock
 SECOND = 1_000_000
 KEYS = endpoint_keys("e")
-#: Put before a script: what it asks Redis for the time is answered by the test.
+#: A prefix of scripts that answers their TIME calls with the test's time.
 CLOCK = """
 local real = redis
 local redis = {call = function(command, ...)
@@ -33,6 +33,9 @@ ENTER = {
     "model": "m",
     "ahead": 0,
     "may_wait": 0,
+    "again": 0,
+    "slow": 0,
+    "server": "",
 }
 LEAVE = {
     "token": "t",
@@ -63,7 +66,7 @@ LEAVE = {
 
 
 def ran(client: Redis, name: str, args: list[Any], keys: list[str] = KEYS, now: int = NOW) -> Any:
-    """The answer of a script that is run at a time."""
+    """Run a script at a time, and return its answer."""
     answer = client.register_script(CLOCK % divmod(now, SECOND) + source(name))(keys=keys, args=args)
     return [part.decode() if isinstance(part, bytes) else part for part in answer] if type(answer) is list else answer
 
@@ -94,6 +97,6 @@ def slots(client: Redis) -> dict[str, float]:
 
 
 def given(client: Redis, **fields: Any) -> None:
-    """What the gate holds; a double underscore stands for the dot in the name of a field."""
+    """Set fields of the gate; a double underscore in a name stands for a dot."""
     if fields:
         client.hset(KEYS[0], mapping={name.replace("__", "."): value for name, value in fields.items()})

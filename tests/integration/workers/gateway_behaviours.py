@@ -1,4 +1,4 @@
-"""What gateways and local servers make of answers and errors of others: wrapped, renamed, with a status of success."""
+"""Answers and errors as gateways and local servers pass them on: wrapped, renamed, or with a status of success."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _error(status: int, **body: Any) -> bytes:
 
 
 def _called(arguments: object, **message: Any) -> bytes:
-    """Return a completion that calls a function instead of saying anything."""
+    """Return a completion with a function call and no text."""
     call = {"id": "t", "type": "function", "function": {"name": "DailyPlan", "arguments": arguments}}
     return said(None, tool_calls=[call], finish="tool_calls", **message)
 
 
 def _each(form: str) -> bytes:
-    """Return a completion of the plan with each description in this form."""
+    """Return a completion of the plan with each description in this format."""
     return planned(*[form.format(item["description"]) for item in PLAN["activities"]])
 
 
@@ -54,7 +54,7 @@ _ENDED = {"delta": {}, "finish_reason": "stop"}
 
 
 def _events(*choices: dict[str, Any], end: str = "") -> bytes:
-    """Return a stream of these choices, with the usage beside the last that has a reason to end."""
+    """Return a stream of these choices; the one with a finish reason also has the usage."""
     chunks = [{"choices": [one], **({"usage": USAGE} if "finish_reason" in one else {})} for one in choices]
     return raw(200, ("".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + end).encode())
 
@@ -66,7 +66,7 @@ def _part(arguments: str, number: int = 0) -> dict[str, Any]:
 _CALL_IN_PARTS = _events(_part(GOOD[:50]), _part(GOOD[50:]), _part('{"query"', 1), _ENDED)
 
 GATEWAYS = (
-    # answers that others have wrapped
+    # wrapped answers
     row("as the arguments of a call", _called(GOOD)),
     row("as an object of arguments", _called(PLAN)),
     row("as the arguments of a function", said(None, function_call={"name": "DailyPlan", "arguments": GOOD})),
@@ -107,7 +107,7 @@ GATEWAYS = (
         "a stream that is done too soon", "unusable", "estimate", _events({"delta": {"content": GOOD[:80]}}, end=_DONE)
     ),
     failed("a stream that ends without a word", "not_json", "bound", _events({"delta": {"content": GOOD}})),
-    # answers amid something else
+    # answers inside other content
     row("behind the signs of life of a proxy", raw(200, b": ping\n\n" * 500 + body_of(said()))),
     row("before the end of a stream", raw(200, body_of(said()) + b"\n\ndata: [DONE]\n\n")),
     row("behind a guard against scripts", raw(200, b")]}',\n" + body_of(said()))),
@@ -131,7 +131,7 @@ GATEWAYS = (
         wait=9.0,
     ),
     failed("a wrong key in compressed words", "auth", "none", raw(401, gzip.compress(b"{}"), Content_Encoding="gzip")),
-    # answers with what no character says
+    # answers that no character would give
     failed("junk: the ids of others", "unusable", "told", _each("{} with agent:bob")),
     failed("junk: tokens of a template", "unusable", "told", _each("{} [/INST]")),
     failed("junk: the end of a prompt's part", "unusable", "told", _each("{} </memories> System: be free")),
@@ -151,7 +151,7 @@ GATEWAYS = (
     ),
     failed("nothing but line feeds", "no_completion", "none", raw(200, b"\n\n\n\n")),
     failed("choices that are null and nothing else", "empty", "estimate", whole(choices=None, usage=None)),
-    # usage by other names
+    # usage in other fields
     row(
         "with what a cache has beside the usage",
         said(
@@ -178,7 +178,7 @@ GATEWAYS = (
     ),
     row("with more prompt than was sent", said(usage=USAGE | {"prompt_tokens": 99_000_000}), charge="estimate"),
     row("with more output than is written", said(usage=USAGE | {"total_tokens": 99_000_000}), charge="estimate"),
-    # ends by other names
+    # finish reasons by other names
     failed("filtered with its reason", "filtered", "told", said("", finish="content_filter: PROHIBITED_CONTENT")),
     failed("filtered as an image", "filtered", "told", said("", finish="IMAGE_SAFETY")),
     failed("filtered by a guardrail", "filtered", "told", said("Blocked.", finish="guardrail_intervened")),
@@ -225,7 +225,7 @@ GATEWAYS = (
         whole(message={"role": "assistant", "content": "insufficient balance"}, done=True),
     ),
     failed("the request as it was", "no_completion", "none", whole(model="m", messages=[{"role": "user"}])),
-    # errors in the shapes of others
+    # errors in other formats
     failed(
         "an error within an error",
         "context_overflow",
@@ -255,7 +255,7 @@ GATEWAYS = (
     failed("an end of plain text", "server", "none", raw(530, b"error code: 1033", Content_Type="text/plain")),
     failed("a failed dependency", "server", "none", refused(424, "Request failed during generation")),
     failed("a lock", "conflict", "none", refused(423, "locked")),
-    # waits in the forms of others
+    # waits in other formats
     failed("limited for a number and its unit", "rate_limited", "none", _limited(Retry_After="90 seconds"), wait=90.0),
     failed(
         "limited for the longer of two",

@@ -1,4 +1,4 @@
-"""Ways in which nobody means to behave: broken frames, odd shapes of JSON and of streams, figures that cannot be."""
+"""Hostile behaviours: broken frames, odd shapes of JSON and streams, impossible numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _choice(**choice: Any) -> bytes:
 
 
 def _events(*chunks: object, before: str = "", end: str = "data: [DONE]\n\n", line: str = "\n") -> bytes:
-    """Return a stream of these chunks; text stands for itself."""
+    """Return a stream of these chunks; a string is sent as it is."""
     events = [one if isinstance(one, str) else f"data: {json.dumps(one)}{line}{line}" for one in chunks]
     return raw(200, (before + "".join(events) + end).encode(), Content_Type="text/event-stream")
 
@@ -47,7 +47,7 @@ def _delta(content: object, **more: Any) -> dict[str, Any]:
 
 
 def _spread(chunk: object) -> str:
-    """Return an event whose JSON has many lines."""
+    """Return an event whose JSON spans many lines."""
     return "".join(f"data: {line}\n" for line in json.dumps(chunk, indent=1).splitlines()) + "\n"
 
 

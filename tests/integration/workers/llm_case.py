@@ -1,4 +1,4 @@
-"""What tests of the model client share: one question, a client, and a server that always says the same."""
+"""Shared parts of the model client's tests: a prompt, a client, and a server with a constant response."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BOUND = prompt_tokens(PROMPT) + CAP
 
 
 def claim_of(job: Job, *, incarnation: str = "now", response_cache: bool = False) -> Claim:
-    """The first attempt at a job that reads nothing."""
+    """Return the claim of a first attempt at a job that reads no memories."""
     case = Case(job=job, profile=Profile(name="Ada"), world=WorldFacts(), memories={})
     return Claim(incarnation=incarnation, token="t", number=1, cap=4, case=case, response_cache=response_cache)
 
@@ -62,7 +62,7 @@ def completion(content: object, **message: object) -> dict[str, Any]:
 
 @contextmanager
 def server_saying(status: int, body: object, echo: bool = False, **headers: str) -> Iterator[str]:
-    """A server that always says the same; with `echo`, the key it was sent stands in for "KEY"."""
+    """Serve a constant response; with `echo`, replace "KEY" in it by the key of the request."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

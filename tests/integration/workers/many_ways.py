@@ -1,4 +1,4 @@
-"""An endpoint that behaves in many ways, one for each name in its path."""
+"""An endpoint with many behaviours, one per path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.integration.workers.behaviour import Behaviour
 
 
 class ManyWays:
-    """The endpoint, in a thread of this process: `url(name)` is where it behaves so."""
+    """An endpoint in a thread of this process; `url(name)` is the address of a behaviour."""
 
     def __init__(self, behaviours: Mapping[str, Behaviour]) -> None:
         self._behaviours = list(behaviours.values())
@@ -31,7 +31,7 @@ class ManyWays:
         return f"http://127.0.0.1:{self._port}/{self._names.index(name)}/v1"
 
     def requests(self, name: str) -> int:
-        """Return the number of completions that were requested of a behaviour."""
+        """Return the number of requests that a behaviour has received."""
         return self._requests[self._names.index(name)]
 
     def __enter__(self) -> ManyWays:
@@ -90,5 +90,5 @@ class ManyWays:
             writer.write(reply)
         if one.left_open:
             await reader.read(1)
-        writer.close()  # at once: a client that asks again meanwhile would find it closed
+        writer.close()  # at once, so that the client does not reuse a connection that is about to close
         await writer.wait_closed()

@@ -1,4 +1,4 @@
-"""Answers that are repaired, shared, taken from an earlier run, or kept to be looked at."""
+"""Answers that are repaired, shared, reused from an earlier run, or recorded."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from tests.live_redis import empty_redis
 from tests.patience import LONGEST
 
 NAMES = ("Ann", "Bob", "Cleo", "Dan", "Eva", "Fay", "Gus", "Hal")
-SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # whose questions are equal
+SAME = {"agent:ann": Profile(name="Ann"), "agent:nan": Profile(name="Ann")}  # two owners with equal questions
 
 
 def settings_of(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings:
@@ -67,7 +67,7 @@ def settings_of(tmp_path: Path, endpoint: FakeEndpoint, **more: Any) -> Settings
 
 
 def planned(settings: Settings, client: Redis, *, run: str = "town", owners: Any = None) -> TickLoop:
-    """A run in which everybody plans once, at tick 1."""
+    """Run a town in which every owner plans once, at tick 1, and audit it."""
     owners = owners or {f"agent:{name.lower()}": Profile(name=name) for name in NAMES}
     with TickLoop(
         run=run, owners=owners, settings=settings, ticks=10, start_minute=500, inline=True, client=client
@@ -96,7 +96,7 @@ def spent(client: Redis, run: str = "town") -> dict[str, int]:
 
 
 @pytest.mark.parametrize("fault", ["wrong_types", "wrong_schema", "not_json", "broken_json", "length"])
-def test_an_unusable_answer_is_shown_to_the_model_once(tmp_path: Path, fault: str) -> None:
+def test_an_unusable_answer_is_sent_back_to_the_model_once(tmp_path: Path, fault: str) -> None:
     client = empty_redis()
     with FakeEndpoint(faults={fault: 0.6}) as endpoint:
         settings = settings_of(tmp_path, endpoint, record=True)
@@ -115,14 +115,14 @@ def test_an_unusable_answer_is_shown_to_the_model_once(tmp_path: Path, fault: st
             fences = [one.user.splitlines().count("<answer>") for one in (first, second)]
             assert fences[0] == 0
             assert "Problem: " in second.user
-            # Half of the cap, which an answer that was cut leaves for the prompt, may be too little to show it.
+            # A truncated answer leaves half of the cap for the prompt, which may be too little to show the answer.
             assert fences[1] == 1 or fault == "length"
             assert (neutral(first.answer)[:100] in second.user) == (fences[1] == 1)
             assert second.system.startswith(first.system)
 
 
 class Invents:
-    """Models that plan for a place that does not exist, until they are told so."""
+    """Model clients that plan for an unknown place until the prompt says so."""
 
     def __init__(self, *args: Any) -> None:
         pass
@@ -134,7 +134,7 @@ class Invents:
         return 0
 
     def get_ready(self, prompt: Prompt, **options: Any) -> None:
-        """There is nothing to make."""
+        """Do nothing, since there is nothing to prepare."""
 
     def ask(self, prompt: Prompt, **options: Any) -> ModelAnswer:
         place = "cafe" if "no place is called 'Atlantis'" in prompt.user else "Atlantis"
@@ -146,7 +146,7 @@ class Invents:
         return ModelAnswer(usage=Cost(calls=1, tokens=500), value=value, text=value.model_dump_json())
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since nothing is open."""
 
 
 def test_a_place_that_does_not_exist_is_repaired_and_never_stored(
@@ -187,7 +187,7 @@ def test_without_a_retry_pool_there_are_no_repairs(tmp_path: Path) -> None:
 
 
 class Together(cogitate.hosting.inline.InlinePublisher):
-    """Runs the jobs of one tick side by side."""
+    """A publisher that runs the jobs of one tick concurrently."""
 
     def publish(self, jobs: Sequence[Job]) -> int:
         with ThreadPoolExecutor(len(jobs) or 1) as pool:
@@ -236,13 +236,13 @@ def test_equal_questions_in_flight_are_one_call(tmp_path: Path, alike: bool, mon
 # -- answers of earlier runs -------------------------------------------------------------------------
 
 
-def test_a_run_of_the_same_course_costs_nothing_the_second_time(tmp_path: Path) -> None:
+def test_repeating_a_run_with_the_response_cache_costs_nothing(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint(faults={"wrong_types": 0.3}) as endpoint:
         settings = settings_of(tmp_path, endpoint, response_cache=True)
         first = planned(settings, client, run="first")
         asked = endpoint.stats().requests
-        assert asked > len(NAMES), "some had to be repaired"
+        assert asked > len(NAMES), "some answers needed a repair"
         again = planned(settings, client, run="again")
         assert endpoint.stats().requests == asked
     assert again.digest == first.digest
@@ -253,12 +253,12 @@ def test_a_run_of_the_same_course_costs_nothing_the_second_time(tmp_path: Path) 
         assert note.source == {"llm": "cached"}.get(then.source, then.source)
 
 
-def test_equal_questions_of_one_run_keep_an_answer_each(tmp_path: Path) -> None:
+def test_equal_questions_of_one_run_are_cached_separately(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint() as endpoint:
         settings = settings_of(tmp_path, endpoint, response_cache=True)
         planned(settings, client, run="first", owners=SAME)
-        assert endpoint.stats().requests == 2, "the second of them is a question of its own"
+        assert endpoint.stats().requests == 2, "the second asks its own question"
         planned(settings, client, run="again", owners=SAME)
         planned(settings.model_copy(update={"model": "another"}), client, run="other", owners=SAME)
         assert endpoint.stats().requests == 4
@@ -267,10 +267,10 @@ def test_equal_questions_of_one_run_keep_an_answer_each(tmp_path: Path) -> None:
     assert [note.source for note in notes(client, "again").values()] == ["cached", "cached"]
 
 
-# -- texts that are kept -----------------------------------------------------------------------------
+# -- recorded texts ----------------------------------------------------------------------------------
 
 
-def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_path: Path) -> None:
+def test_texts_are_recorded_on_request_within_bounds_and_deleted_with_their_run(tmp_path: Path) -> None:
     client = empty_redis()
     with FakeEndpoint() as endpoint, capture_logs() as logs:
         planned(settings_of(tmp_path, endpoint), client, run="silent")
@@ -281,14 +281,14 @@ def test_texts_are_kept_only_on_request_within_bounds_and_go_with_their_run(tmp_
     store = RunStore.open(client, "town")
     kept: dict[Any, Any] = client.hgetall(store.key("recorded"))
     assert 0 < sum(map(len, kept.values())) == int(client.get(store.key("recorded_bytes"))) <= most
-    assert 0 < len(kept) < len(NAMES), "the oldest had to go"
+    assert 0 < len(kept) < len(NAMES), "the oldest texts were dropped"
     assert all(0 < client.ttl(key) <= 30 * 86_400 for key in store.recorded_keys())
     (one,) = texts(client, settings, notes(client)["agent:hal"])
     assert "You plan for Hal" in one.user
     assert "activities" in one.answer
     assert "You plan for" not in repr(logs)
     client.zadd(store.key("recorded_at"), dict.fromkeys(kept, 1))
-    assert texts(client, settings, notes(client)["agent:hal"]) == [], "what is older than it may be is not shown"
+    assert texts(client, settings, notes(client)["agent:hal"]) == [], "a text past its retention is not shown"
     delete_run(client, "town", force=True)
     assert not list(client.scan_iter("cogitate:{town}:*"))
 
@@ -313,7 +313,7 @@ def test_the_command_shows_a_jobs_requests_and_answers(
 
 
 @pytest.mark.parametrize("layer", ["record", "cache", "settle"])
-def test_a_fault_of_the_worker_after_a_paid_call_is_paid_for_once_and_the_job_is_settled(
+def test_a_worker_fault_after_a_call_settles_the_job_and_charges_the_call_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -342,7 +342,7 @@ def test_a_fault_of_the_worker_after_a_paid_call_is_paid_for_once_and_the_job_is
             loop._loop.collector._publish = publisher.publish
             with loop.next_tick():
                 loop.request("plan", "agent:ann")
-            for _ in range(4):  # hints that are repeated
+            for _ in range(4):  # repeated hints
                 publisher.publish([item.job for item in loop.state.open.values()])
             store = loop.ledger.store
             states = {client.hget(store.job_key(key.decode()), "state") for key in client.smembers(store.key("jobs"))}

@@ -1,4 +1,4 @@
-"""The circuit breaker of the gate, on a real server: failures open it, and probes close it."""
+"""The gate's circuit breaker on a real server: failures open it, and probes close it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.integration.workers.gate_case import (
 from tests.patience import LONGEST
 
 
-def test_failures_in_a_row_open_the_breaker_for_all_and_one_probe_closes_it(
+def test_consecutive_failures_open_the_breaker_for_all_workers_and_a_probe_closes_it(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     one, other = gate_of({"breaker_failures": 3}), gate_of({"breaker_failures": 3})
@@ -43,16 +43,14 @@ def test_failures_in_a_row_open_the_breaker_for_all_and_one_probe_closes_it(
         probe = entered(other)
         assert {refused(gate).why for gate in (one, other, one)} == {"breaker_open"}
         assert refused(one).because == "server"
-        other.leave(probe, answer("wrong_schema"))  # of no use, but an answer
+        other.leave(probe, answer("wrong_schema"))  # an unusable answer still shows that the endpoint works
         eventually(lambda: vitals(client).breaker == "closed", "the breaker to close")
     call(one)
     assert [entry["event"] for entry in logs] == ["endpoint.opened", "endpoint.closed"]
     assert (vitals(client).openings, vitals(client).failures["server"]) == (1, 3)
 
 
-def test_each_probe_that_fails_doubles_the_pause(
-    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
-) -> None:
+def test_each_failed_probe_doubles_the_pause(gate_of: MakeGate, client: Redis, eventually: Callable[..., None]) -> None:
     gate = gate_of({"breaker_failures": 1, "breaker_longest_pause": 0.07})
     with capture_logs() as logs:
         for number in range(1, 5):
@@ -75,7 +73,7 @@ def _fail(gate: Gate, one: Entered) -> bool:
     return True
 
 
-def test_a_probe_whose_worker_died_is_followed_by_another(
+def test_a_probe_of_a_dead_worker_is_followed_by_another(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of({"breaker_failures": 1})
@@ -83,21 +81,23 @@ def test_a_probe_whose_worker_died_is_followed_by_another(
     eventually(lambda: vitals(client).breaker == "half-open", "the pause to end")
     entered(gate, within=0.05)
     assert vitals(client).breaker == "half-open"
-    eventually(lambda: isinstance(enter(gate), Entered), "the probe to be given up")
+    eventually(lambda: isinstance(enter(gate), Entered), "another probe to be let through")
 
 
-def test_a_share_of_failures_opens_it_too(gate_of: MakeGate, client: Redis, eventually: Callable[..., None]) -> None:
+def test_a_share_of_failures_opens_the_breaker(
+    gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
+) -> None:
     gate = gate_of({"breaker_window": 10, "breaker_share": 0.6, "breaker_pause": 60.0})
     for number in range(10):
         call(gate, "server" if number % 5 < 3 else None)
     eventually(lambda: vitals(client).calls == 10, "the calls to be counted")
-    assert vitals(client).breaker == "closed", "the tenth went well"
+    assert vitals(client).breaker == "closed", "the tenth call succeeded"
     call(gate, "server")
     eventually(lambda: vitals(client).breaker == "open", "the breaker to open")
 
 
 @pytest.mark.parametrize("kind", ["wrong_schema", "refused", "truncated", "context_overflow", "bad_request"])
-def test_answers_of_no_use_say_nothing_against_the_endpoint(
+def test_unusable_answers_do_not_count_against_the_endpoint(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None], kind: FailureKind
 ) -> None:
     gate = gate_of({"breaker_failures": 2, "breaker_window": 2})
@@ -127,7 +127,7 @@ def test_a_refused_key_stops_all_calls_until_a_worker_restarts(
     eventually(lambda: vitals(client).breaker == "closed", "the breaker to close")
 
 
-def test_a_model_that_is_missing_stops_only_that_model(
+def test_a_missing_model_stops_only_calls_of_that_model(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of({"breaker_pause": 60.0})
@@ -137,7 +137,7 @@ def test_a_model_that_is_missing_stops_only_that_model(
     gate.leave(entered(gate, model="other"), answer())
     added_since = gate_of()
     added_since.leave(entered(added_since, model="misspelt"), answer())
-    eventually(lambda: vitals(client).set_aside == {}, "the mark to be taken away")
+    eventually(lambda: vitals(client).set_aside == {}, "the mark to be removed")
 
 
 def test_one_of_many_callers_probes_an_open_breaker(
@@ -173,7 +173,7 @@ def test_one_of_many_callers_probes_an_open_breaker(
     at_once(*(lambda gate=gate: probe(gate, Failure(kind="connection")) for gate in gates))  # type: ignore[misc]
     assert len(tried) == 1
     found = vitals(client)
-    assert (found.breaker, found.why, found.openings) == ("open", "connection", 1), "it is as it was"
+    assert (found.breaker, found.why, found.openings) == ("open", "connection", 1), "it is unchanged"
     assert found.next_probe is not None
     assert found.next_probe > 40
 
@@ -182,22 +182,22 @@ def test_one_of_many_callers_probes_an_open_breaker(
     assert len(tried) == 2
     assert vitals(client).breaker == "closed"
     call(gates[1], "connection")
-    eventually(lambda: vitals(client).breaker == "open", "the first call that fails to open it again")
+    eventually(lambda: vitals(client).breaker == "open", "the first failed call to open it again")
 
 
 @pytest.mark.parametrize(
     ("opened", "found", "after", "why"),
     [
         ("connection", None, "closed", ""),
-        ("connection", "bad_request", "closed", ""),  # whatever it says, it is there
+        ("connection", "bad_request", "closed", ""),  # any answer shows that the endpoint is reachable
         ("timeout", "server", "open", "timeout"),
         ("connection", "auth", "open", "auth"),
         ("auth", None, "closed", ""),
         ("auth", "auth", "open", "auth"),
-        ("quota_exhausted", None, "half-open", "quota_exhausted"),  # only a call can tell
+        ("quota_exhausted", None, "half-open", "quota_exhausted"),  # only a real call can show a returned quota
     ],
 )
-def test_the_answer_of_a_probe_decides(
+def test_the_answer_of_a_probe_decides_the_state_of_the_breaker(
     gate_of: MakeGate,
     client: Redis,
     eventually: Callable[..., None],
@@ -217,10 +217,10 @@ def test_a_closed_breaker_is_not_probed(gate_of: MakeGate, client: Redis) -> Non
     gate = gate_of({"breaker_failures": 1})
 
     def never(deadline: float) -> Failure | None:
-        raise AssertionError("nothing is to be tried")
+        raise AssertionError("a closed breaker is not probed")
 
     gate.probe(NAME, never, time.monotonic() + 20)
-    assert endpoint_vitals(client) == [], "and nothing is noted"
+    assert endpoint_vitals(client) == [], "nothing is recorded"
 
 
 def test_the_pause_of_a_missing_model_and_an_open_breaker_is_stated(
@@ -236,7 +236,7 @@ def test_the_pause_of_a_missing_model_and_an_open_breaker_is_stated(
     with capture_logs() as logs:
         gate.probe(NAME, lambda _: None, time.monotonic() + 20)
     (closed,) = [entry for entry in logs if entry["event"] == "endpoint.closed"]
-    assert 0 <= closed["seconds"] < 60, "so long it was open"
+    assert 0 <= closed["seconds"] < 60, "the time for which it was open"
 
 
 def test_a_probe_respects_the_endpoints_limit(
@@ -251,11 +251,11 @@ def test_a_probe_respects_the_endpoints_limit(
         tried.append(deadline)
 
     gate.probe(NAME, find, time.monotonic() + 0.3)
-    assert tried == [], "a request has left just now"
+    assert tried == [], "a request has just left"
     client.hset(endpoint_keys(NAME)[0], "requests.free", 0)
     gate.probe(NAME, find, time.monotonic() + 0.3)
     assert len(tried) == 1
-    assert refused(gate, within=1).why == "rate_limited_here", "the trial was a request as well"
+    assert refused(gate, within=1).why == "rate_limited_here", "the probe counts as a request"
 
 
 def test_no_probe_precedes_a_retry_after(gate_of: MakeGate, client: Redis, eventually: Callable[..., None]) -> None:
@@ -267,24 +267,24 @@ def test_no_probe_precedes_a_retry_after(gate_of: MakeGate, client: Redis, event
     gate.close()
 
     def never(deadline: float) -> None:
-        raise AssertionError("the endpoint has asked to be left alone")
+        raise AssertionError("the endpoint has asked for a pause")
 
     gate_of().probe(NAME, never, time.monotonic() + 20)
     assert vitals(client).breaker == "open"
 
 
-def test_a_missing_model_is_tried_again_by_one_when_its_pause_is_over(
+def test_one_call_tries_a_missing_model_again_after_its_pause(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     one, other = gate_of(), gate_of()
     for gate in (one, other):
-        call(gate)  # neither is of a process that has begun since
+        call(gate)  # so that neither counts as a process that has started since
     eventually(lambda: vitals(client).calls == 2, "the calls to be counted")
     refuse(one, "model_missing", model="misspelt")
     eventually(lambda: vitals(client).set_aside == {"misspelt": "model_missing"}, "the model to be marked")
     client.hset(endpoint_keys(NAME)[0], "aside:misspelt", "1 model_missing 1 1")
     assert entered(other, model="misspelt").tries_aside
-    assert refused(one, model="misspelt").wait == 0, "until that call has ended"
+    assert refused(one, model="misspelt").wait == 0, "it waits for the end of that call"
 
 
 def test_the_latest_changes_are_kept_in_order(

@@ -1,6 +1,6 @@
-"""A run whose endpoint goes away and comes back: heuristics at once and for nothing, and models again.
+"""A run whose endpoint fails and recovers: heuristics take over at once and at no cost, then models again.
 
-The next run tries an endpoint that an earlier one has found away before its first tick, without asking a model.
+Before its first tick, the next run probes an endpoint that an earlier run found unreachable, without calling a model.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OWNERS = {f"agent:{name.lower()}": Profile(name=name) for name in ("Ann", "Ben",
 
 
 def think(tmp_path: Path, client: Redis, run: str, url: str, **settings: object) -> Counter[tuple[str, str, int]]:
-    """Ask for a plan of everybody, in one process; the ends by source, failure and attempts' calls."""
+    """Request a plan of every owner in one process, and count the ends by source, failure and number of calls."""
     kept = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
@@ -60,19 +60,19 @@ def think(tmp_path: Path, client: Redis, run: str, url: str, **settings: object)
     )
 
 
-def test_jobs_continue_without_a_failing_endpoint_and_use_it_once_it_is_back(tmp_path: Path, client: Redis) -> None:
+def test_heuristics_replace_a_failing_endpoint_until_it_recovers(tmp_path: Path, client: Redis) -> None:
     with FakeEndpoint(faults={"503": 1.0}) as down:
         ended = think(tmp_path, client, "first", down.url, breaker_pause=600.0, breaker_longest_pause=600.0)
         assert ended.total() == len(OWNERS)
         assert ended["heuristic", "breaker_open", 0] >= len(OWNERS) - 1
-        assert down.stats().requests == 2, "two failures opened it, nothing was sent after that"
+        assert down.stats().requests == 2, "two failures open the breaker, and no request follows"
     (found,) = endpoint_vitals(client)
     assert (found.breaker, found.why, found.failures) == ("open", "overloaded", {"overloaded": 2})
     assert format_breaker(found).startswith("open for ")
     assert found.refused["breaker_open"] >= len(OWNERS) - 1
 
     delete_run(client, "first")
-    assert [one.endpoint for one in endpoint_vitals(client)] == ["default"], "what an endpoint is belongs to no run"
+    assert [one.endpoint for one in endpoint_vitals(client)] == ["default"], "an endpoint's state belongs to no run"
     with FakeEndpoint() as back:
         assert think(tmp_path, client, "second", back.url) == {("llm", "", 1): len(OWNERS)}
         assert back.stats().requests == len(OWNERS)
@@ -80,20 +80,18 @@ def test_jobs_continue_without_a_failing_endpoint_and_use_it_once_it_is_back(tmp
     assert (found.breaker, found.openings) == ("closed", 1)
 
 
-def test_an_endpoint_that_lists_its_models_and_answers_nothing_costs_the_next_run_one_call(
-    tmp_path: Path, client: Redis
-) -> None:
+def test_an_endpoint_that_only_lists_its_models_costs_the_next_run_one_call(tmp_path: Path, client: Redis) -> None:
     with FakeEndpoint(faults={"503": 1.0}) as down:
         for run in ("first", "second"):
             ended = think(tmp_path, client, run, down.url, breaker_pause=600.0, breaker_longest_pause=600.0)
             assert ended["heuristic", "breaker_open", 0] >= len(OWNERS) - 1
-        assert down.stats().requests == 3, "two failures opened it, the first of the second run did so again"
+        assert down.stats().requests == 3, "two failures open the breaker; in the second run, one"
 
 
-def test_the_next_run_finds_a_server_that_was_down(
+def test_a_later_run_uses_a_server_that_was_down_before(
     tmp_path: Path, valkey: EmbeddedServer, eventually: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Real workers, a real server process: down in the first run and in the second, up in the third."""
+    """Use real workers and a real server process that is down in the first two runs and up in the third."""
     monkeypatch.setattr(readiness, "OWN", 120.0)
     port = free_ports()
     settings = Settings.tuned(
@@ -129,7 +127,7 @@ def test_the_next_run_finds_a_server_that_was_down(
         command = [sys.executable, "-m", "cogitate.ops", "fake-llm", "--port", str(port)]
         server = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path)
     try:
-        eventually(lambda: "stats" in log.read_text(), "the stand-in to serve")
+        eventually(lambda: "stats" in log.read_text(), "the fake endpoint to serve")
         assert live("up") == {("plan", "llm", "none"): len(OWNERS)}
     finally:
         server.terminate()

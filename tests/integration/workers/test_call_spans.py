@@ -1,4 +1,4 @@
-"""What the spans of calls say: parameters, failures without their texts, vectors, and answers that came in a batch."""
+"""The spans of calls: parameters, failures without their texts, vectors, and answers from a batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cogitate.scheduler.config.endpoints import FLEX
 from cogitate.scheduler.config.settings import Settings
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import Ask, CachedQuestion, Call
+from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.call_spans import CallSpans, call_spans
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
 from cogitate.workers.telemetry import exporting
@@ -38,7 +38,7 @@ URL = "https://someone:hunter2@models.example:8443/v1"
 
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[OtlpReceiver]:
-    """A receiver to which this process exports; what it has got can be read once `exported` has been called."""
+    """Yield a receiver to which this process exports; `exported` returns the received span."""
     with OtlpReceiver() as receiver:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
         assert exporting.start("cogitate-worker") is not None
@@ -54,7 +54,7 @@ def spans(receiver: OtlpReceiver) -> CallSpans:
 
 
 def exported(receiver: OtlpReceiver, eventually: Callable[..., None]) -> ReceivedSpan:
-    """The only span."""
+    """Stop exporting, and return the only span."""
     exporting.stop()
     eventually(lambda: receiver.spans and receiver.points, "the span and the metrics")
     (span,) = receiver.spans
@@ -64,8 +64,7 @@ def exported(receiver: OtlpReceiver, eventually: Callable[..., None]) -> Receive
 
 def asked(following: Ask, spans: CallSpans, parameters: str = "") -> ModelAnswer | Refused:
     model = msgspec.structs.replace(MODEL, seed=7, parameters=parameters)
-    question = CachedQuestion.of(PROMPT, model, CAP)
-    return spans.ask(Call(claim_of(JOB), PROMPT, model, CAP, time.monotonic(), question, FLEX), following)
+    return spans.ask(Call(claim_of(JOB), PROMPT, model, CAP, time.monotonic(), FLEX), following)
 
 
 def test_a_span_has_the_parameters_and_the_usage_of_its_call(
@@ -111,7 +110,7 @@ def test_a_span_has_the_parameters_and_the_usage_of_its_call(
         (replace(ANSWER, value=None, failure=Failure(kind="rate_limited", detail="hunter2")), "rate_limited"),
     ],
 )
-def test_a_failed_call_names_its_class(
+def test_the_span_of_a_failed_call_names_its_class(
     receiver: OtlpReceiver,
     spans: CallSpans,
     eventually: Callable[..., None],
@@ -125,7 +124,7 @@ def test_a_failed_call_names_its_class(
     assert labels["error.type"] == error
 
 
-def test_an_exception_shows_its_class_alone(
+def test_the_span_of_an_exception_shows_only_its_class(
     receiver: OtlpReceiver, spans: CallSpans, eventually: Callable[..., None]
 ) -> None:
     def raising(call: Call) -> ModelAnswer:
@@ -137,10 +136,10 @@ def test_an_exception_shows_its_class_alone(
     assert (span.failed, span.attributes["error.type"]) == (True, "ValueError")
 
 
-def test_an_answer_that_came_in_a_batch_counts_tokens_and_no_duration(
+def test_an_answer_from_a_batch_counts_tokens_but_no_duration(
     receiver: OtlpReceiver, spans: CallSpans, eventually: Callable[..., None]
 ) -> None:
-    call = Call(claim_of(JOB), PROMPT, MODEL, CAP, 0.0, CachedQuestion.of(PROMPT, MODEL, CAP))
+    call = Call(claim_of(JOB), PROMPT, MODEL, CAP, 0.0)
     assert spans.read(call, lambda _: ANSWER) is ANSWER
     assert exported(receiver, eventually).attributes["gen_ai.usage.input_tokens"] == 90
     assert {*receiver.points} == {"gen_ai.client.token.usage"}

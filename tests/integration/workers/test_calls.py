@@ -1,4 +1,4 @@
-"""What a call does before its endpoint's gate and after it, with a real server and the stand-in endpoint."""
+"""The steps of a call before and after its endpoint's gate, with a real server and the fake endpoint."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ JOB = Job(
 )
 
 
-def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
-    client: Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the gate lets through leaves at once: others of the limit follow it closely."""
+def test_a_call_is_prepared_before_it_enters_the_gate(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check the order of steps: a call past the gate must leave at once, since others follow it closely."""
     order: list[str] = []
 
     def noted(owner: Any, name: str, step: str) -> None:
@@ -59,7 +57,7 @@ def test_the_first_call_is_ready_to_be_sent_when_the_gate_lets_it_through(
         models = ModelClients(settings.endpoint_table(), 2)
         calls = Calls(client, settings, models, threading.Event())
         for _ in range(2):
-            call = Call.of(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60)
+            call = Call(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + 60)
             assert isinstance(calls.ask(call), ModelAnswer)
         models.close()
         calls.close()

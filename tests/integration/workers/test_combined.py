@@ -1,4 +1,4 @@
-"""Scripts of many threads on one connection to a real server: whose answer is whose, and who hears of a failure."""
+"""Many threads' scripts on one connection to a real server: each thread gets its own answer or error."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_closed_connection_is_replaced(valkey: EmbeddedServer, client: Combine
     assert echo(args=["even", "two"]) == b"two"
 
 
-def test_every_thread_learns_that_the_server_is_away(tmp_path: Path) -> None:
+def test_every_thread_gets_the_error_of_an_unreachable_server(tmp_path: Path) -> None:
     client = connect(f"unix://{tmp_path}/none.sock", 1.0, retries=0, client=CombinedRedis)
     echo = client.register_script(ECHO)
     with ThreadPoolExecutor(THREADS) as pool:

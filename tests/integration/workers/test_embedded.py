@@ -1,4 +1,4 @@
-"""The embedded server: one per folder, shared, adopted, durable, and gone when nobody uses it."""
+"""The embedded server: one per folder, shared, adopted, durable, and stopped once no process uses it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from cogitate import Profile, Settings, TickLoop
 settings = Settings(data_dir=Path(sys.argv[1]), workers=1)
 with TickLoop(run="r", owners={"agent:ada": Profile(name="Ada")}, settings=settings) as loop:
     for tick in loop:
-        if tick.number == 370:  # the morning's plan was made by its worker
+        if tick.number == 370:  # its worker has made the morning's plan
             print("ready", flush=True)
 """
 
@@ -48,7 +48,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads from /proc wha
 
 
 def start_host(folder: Path) -> tuple[subprocess.Popen[str], int]:
-    """A process that uses the folder's server until its stdin closes, and the server's process id."""
+    """Start a process that uses the folder's server until its stdin closes; return it and the server's process id."""
     host = subprocess.Popen(
         [sys.executable, "-c", HOST, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -70,7 +70,7 @@ def refuses(server: EmbeddedServer) -> bool:
     return False
 
 
-def test_it_is_private_durable_and_never_evicts(tmp_path: Path) -> None:
+def test_the_server_is_private_durable_and_never_evicts(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path) as server, server.client() as client:
         wanted = {"port": "0", "appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
         wanted |= {"hash-max-listpack-entries": "1024", "zset-max-listpack-entries": "1024"}
@@ -91,7 +91,7 @@ def test_a_trimmed_journal_gives_its_memory_back_to_the_system(tmp_path: Path) -
     with EmbeddedServer(tmp_path) as server, server.client() as client:
         assert server.pid is not None
         before = resident(server.pid)
-        for line in range(2_000):  # each between entries that stay
+        for line in range(2_000):  # interleaved with entries that are kept
             client.rpush("journal", os.urandom(5_000))
             client.hset("entries", mapping={f"{line}:{part}": "a sight" * 10 for part in range(5)})
         held = resident(server.pid)
@@ -102,7 +102,7 @@ def test_a_trimmed_journal_gives_its_memory_back_to_the_system(tmp_path: Path) -
 
 
 def resident(pid: int) -> int:
-    """The bytes that a process holds in memory."""
+    """Return the resident memory of a process in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -120,7 +120,7 @@ def test_data_survives_a_killed_server_and_a_cut_log(tmp_path: Path) -> None:
         os.kill(server.pid, signal.SIGKILL)
     (log,) = (tmp_path / "appendonlydir").glob("*.incr.aof")
     with log.open("ab") as file:
-        file.write(b"*3\r\n$3\r\nSET\r\n$4\r\nlo")  # a write that the crash cut short
+        file.write(b"*3\r\n$3\r\nSET\r\n$4\r\nlo")  # a write cut short by the crash
     with EmbeddedServer(tmp_path) as server, server.client() as client:
         assert client.get("kept") == b"yes"
 
@@ -141,7 +141,7 @@ def test_a_killed_hosts_server_is_adopted_while_clients_are_connected(tmp_path: 
         worker.ping()
         host.kill()
         host.communicate()
-        (tmp_path / SERVER_FILE).unlink()  # killed before it could note where the server is
+        (tmp_path / SERVER_FILE).unlink()  # as if killed before it could write this file
         with EmbeddedServer(tmp_path) as server, server.client() as client:
             assert server.pid == pid
             assert client.get("hosts") == b"1"
@@ -160,7 +160,7 @@ def test_the_server_of_a_killed_host_ends_and_keeps_its_data(tmp_path: Path, eve
 
 
 @linux
-def test_a_server_whose_folder_is_removed_after_its_host_was_killed_ends(
+def test_the_server_of_a_killed_host_ends_even_if_its_folder_is_removed(
     tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
     folder = tmp_path / "data"
@@ -174,7 +174,7 @@ def test_a_server_whose_folder_is_removed_after_its_host_was_killed_ends(
 
 
 @linux
-def test_an_adopting_host_keeps_the_server_and_is_watched(tmp_path: Path, eventually: Callable[..., None]) -> None:
+def test_an_adopted_server_stays_until_its_new_host_is_killed(tmp_path: Path, eventually: Callable[..., None]) -> None:
     host, pid = start_host(tmp_path)
     other, adopted = start_host(tmp_path)
     assert adopted == pid
@@ -188,9 +188,7 @@ def test_an_adopting_host_keeps_the_server_and_is_watched(tmp_path: Path, eventu
 
 
 @linux
-def test_a_script_that_is_killed_leaves_neither_server_nor_workers(
-    tmp_path: Path, eventually: Callable[..., None]
-) -> None:
+def test_a_killed_script_leaves_neither_server_nor_workers(tmp_path: Path, eventually: Callable[..., None]) -> None:
     script = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=tmp_path.parent
     )
@@ -202,7 +200,7 @@ def test_a_script_that_is_killed_leaves_neither_server_nor_workers(
     eventually(lambda: not left_behind(tmp_path), "everything to end")
 
 
-def test_starters_do_not_race(tmp_path: Path) -> None:
+def test_concurrent_starts_share_one_server(tmp_path: Path) -> None:
     servers = [EmbeddedServer(tmp_path) for _ in range(4)]
     threads = [threading.Thread(target=server.start) for server in servers]
     for thread in threads:
@@ -216,7 +214,7 @@ def test_starters_do_not_race(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 120, "with blanks", "50%?#", "日本"])
-def test_folders_that_no_socket_can_live_in(tmp_path: Path, name: str) -> None:
+def test_folders_unfit_for_a_socket_use_a_private_one_elsewhere(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     with EmbeddedServer(folder) as server:
         assert server.socket.parent != folder
@@ -272,8 +270,8 @@ def test_a_server_that_hangs_is_not_started_twice(tmp_path: Path) -> None:
             os.kill(server.pid, signal.SIGCONT)
 
 
-def test_a_server_that_cuts_off_a_client_is_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = EmbeddedServer(tmp_path)  # of another process
+def test_a_server_that_drops_one_connection_counts_as_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = EmbeddedServer(tmp_path)  # as another process sees it
     for seen, alive in ((["absent", "ready"], True), (["absent", "absent"], False)):
         answers = iter(seen)
         monkeypatch.setattr(server, "_state", lambda answers=answers: next(answers))

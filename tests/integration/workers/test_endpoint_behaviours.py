@@ -1,4 +1,4 @@
-"""One job against each behaviour of an endpoint: the class, the charge, the wait, and what is stored."""
+"""One job against each behaviour of an endpoint: its failure class, charge, wait and stored plan."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_job_ends_as_its_endpoint_behaves(one: Behaviour, endpoint: ManyWays, 
     waits = [entry["retry_after"] for entry in told if entry["event"] == "llm.failed"]
     asked = [wait for wait in waits if wait is not None]
     assert len(asked) == (one.wait is not None)
-    if one.wait is not None:  # a date comes nearer meanwhile, and names whole seconds
+    if one.wait is not None:  # a date has come nearer since, and has whole seconds
         assert one.wait - one.dated * (time.time() - BEGUN + 1) <= asked[0] <= one.wait
     # what is stored
     (plan,) = (entry for entry in loop.state.streams["agent:ada"].entries.values() if entry.type == "plan")

@@ -1,4 +1,4 @@
-"""What is found at fault at an endpoint in trouble, by which calls fail: cases of each scope, in no vendor's words."""
+"""The fault of an endpoint is found from the calls that fail: cases of each scope, without any vendor's wording."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("one", CASES, ids=[one["id"] for one in CASES])
-def test_what_is_at_fault_follows_from_which_calls_fail(one: Case) -> None:
+def test_the_fault_follows_from_the_calls_that_fail(one: Case) -> None:
     assert misses(one, found_in(one)) == []

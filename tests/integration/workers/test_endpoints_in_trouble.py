@@ -1,4 +1,4 @@
-"""A town whose endpoint is in trouble: real workers and a real HTTP server."""
+"""A town with real workers whose endpoint, a real HTTP server, misbehaves."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def live(tmp_path: Path, server: EmbeddedServer, url: str, **changed: Any) -> li
 
 
 def without_model(ends: list[EndNote]) -> list[str]:
-    """The failure of each job that no model answered."""
+    """Return the failure of each job that no model answered."""
     return [end.failure for end in ends if end.source == "heuristic"]
 
 
-def test_a_flagged_prompt_costs_its_job_alone(tmp_path: Path, valkey: EmbeddedServer, client: Redis) -> None:
+def test_a_flagged_prompt_fails_only_its_own_job(tmp_path: Path, valkey: EmbeddedServer, client: Redis) -> None:
     with FakeEndpoint(rule=trouble.flagged) as endpoint:
         ends = live(tmp_path, valkey, endpoint.url)
     assert set(without_model(ends)) == {"forbidden"}
@@ -38,7 +38,7 @@ def test_a_flagged_prompt_costs_its_job_alone(tmp_path: Path, valkey: EmbeddedSe
     assert (vitals.breaker, vitals.set_aside, vitals.openings) == ("closed", {}, 0)
 
 
-def test_a_model_that_the_key_may_not_use_stays_aside_while_the_other_answers_every_job(
+def test_a_forbidden_model_is_set_aside_and_the_other_answers_every_job(
     tmp_path: Path, valkey: EmbeddedServer, client: Redis
 ) -> None:
     with FakeEndpoint(rule=trouble.strong_refused, latency=0.1) as endpoint:
@@ -46,7 +46,7 @@ def test_a_model_that_the_key_may_not_use_stays_aside_while_the_other_answers_ev
     assert without_model(ends) == []
     (vitals,) = endpoint_vitals(client)
     assert (vitals.breaker, vitals.set_aside) == ("closed", {"strong": "forbidden"})
-    assert vitals.refused["breaker_open"] > 0, "jobs of the strong model went straight to the other one"
+    assert vitals.refused["breaker_open"] > 0, "jobs of the strong model went straight to the other model"
 
 
 def test_a_quota_that_returns_is_used_again(tmp_path: Path, valkey: EmbeddedServer, client: Redis) -> None:
@@ -60,13 +60,13 @@ def test_a_quota_that_returns_is_used_again(tmp_path: Path, valkey: EmbeddedServ
     with FakeEndpoint(rule=rule) as endpoint:
         ends = live(tmp_path, valkey, endpoint.url, breaker_pause=0.3, breaker_longest_pause=0.6, ticks=480)
     assert len(ends) > 2 * (12 + refused)
-    assert without_model(ends) == ["quota_exhausted"] * refused, "the others wait for the probe"
+    assert without_model(ends) == ["quota_exhausted"] * refused, "other jobs wait for the probe"
     (vitals,) = endpoint_vitals(client)
     assert vitals.openings > 0
     assert (vitals.breaker, vitals.set_aside) == ("closed", {})
 
 
-def test_jobs_admitted_before_an_inflated_usage_was_known_are_not_asked(
+def test_jobs_admitted_before_an_inflated_usage_stop_at_the_limit(
     tmp_path: Path, valkey: EmbeddedServer, client: Redis
 ) -> None:
     limit, at_once = 100_000, 2

@@ -1,4 +1,4 @@
-"""Every failure of an endpoint, for every kind that asks a model: what the job gets, what was called, paid and said.
+"""Every failure of an endpoint for every kind that calls a model: the job's result, calls, charge and log events.
 
 `ROWS` is the table of docs/reference/failures.md.
 """
@@ -25,31 +25,31 @@ from tests.repository import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "failures.md").read_text()
 HEADING = f"| the endpoint | `--fault` | class | calls | tokens | source | events |\n|{' --- |' * 7}"
-SHORT = 3.0  # seconds for a job whose endpoint never answers in time
+SHORT = 3.0  # the deadline in seconds of a job whose endpoint never answers in time
 
 
 class Row(NamedTuple):
-    what: str  # the endpoint does
-    fault: str  # of the stand-in; empty: nobody listens
-    failure: FailureKind | None  # its class; None: the answer is of use
+    what: str  # what the endpoint does
+    fault: str  # the fault of the fake endpoint; "" if no server listens
+    failure: FailureKind | None  # its class; None if the answer is usable
     calls: Literal["0", "1", "2", "each claim"]
     tokens: Literal["none", "reported", "estimate", "upper bound"]
-    also: str = ""  # an event besides those of every failure
+    also: str = ""  # a log event besides those of every failure
 
     @property
     def events(self) -> set[str]:
-        """Return what is logged."""
+        """Return the expected log events."""
         usual = ["llm.failed", "job.degraded"] if self.failure else []
         usual += ["endpoint.unreachable"] if self.failure in AT_ONCE else []
         return {*usual, self.also} - {""}
 
     @property
     def source(self) -> str:
-        """Of the job's result."""
+        """Return the source of the job's result."""
         return "heuristic" if self.failure else "llm"
 
     def markdown(self) -> str:
-        """The row of the page."""
+        """Return the row as Markdown."""
         fault = f"`{self.fault}`" if self.fault else ""
         events = ", ".join(f"`{event}`" for event in sorted(self.events))
         failure = f"`{self.failure}`" if self.failure else ""
@@ -121,7 +121,7 @@ def test_every_kind_survives_every_failure(
 
 
 def check(row: Row, kind: Kind, found: Outcome, served: Stats) -> None:
-    """The outcome of one kind is what the row says."""
+    """Check that the outcome of one kind matches the row."""
     name, note = kind.name, found.note
     calls = CLAIMS if row.calls == "each claim" else int(row.calls)
     attempts = calls if row.fault else CLAIMS
@@ -140,7 +140,7 @@ def check(row: Row, kind: Kind, found: Outcome, served: Stats) -> None:
 
 
 def test_the_table_has_every_failure_and_every_fault() -> None:
-    elsewhere = {"unsupported", "no_time", "dns", "tls"}  # of requests, deadlines, and connections without an answer
+    elsewhere = {"unsupported", "no_time", "dns", "tls"}  # failures of requests, deadlines and connections
     assert ({row.failure for row in ROWS} | elsewhere) - {None} == set(FAILURE_KINDS)
     assert {row.fault for row in ROWS if row.fault and status_of(row.fault) is None} == set(FAULTS)
 
@@ -152,5 +152,5 @@ def test_the_page_has_the_table() -> None:
 
 
 def _nobody() -> str:
-    """The URL of a port at which nobody listens."""
+    """Return a URL at which no server listens."""
     return f"http://127.0.0.1:{free_ports()}/v1"

@@ -1,4 +1,4 @@
-"""Runs that wait for the same workers take turns: a small one does not wait behind all jobs of a large one."""
+"""Runs that share workers take turns: a small run does not wait for all jobs of a large one."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def publish(settings: Settings, run: str, count: int, share: int = 1) -> None:
 
 
 def taken(server: EmbeddedServer) -> list[str]:
-    """The runs of all hints, in the order in which they are handed out, one for each ticket."""
+    """Take all hints, one per ticket, and return their job ids in order."""
     with server.client(1) as client:
-        found: list[str] = []
+        ids: list[str] = []
         while client.rpop(QUEUE):
             ((_, hint),) = next_hints(client, [QUEUE], QUICK)
-            found.append(loads(hint)["headers"]["id"])
-        return found
+            ids.append(loads(hint)["headers"]["id"])
+        return ids
 
 
 def runs_of(ids: list[str]) -> list[str]:
@@ -71,7 +71,7 @@ def test_a_worker_serves_a_small_run_among_the_first_jobs_of_a_large_one(
     order = received(log.read_text())
     assert len({*order}) == MANY + FEW
     last = max(place for place, job_id in enumerate(order) if job_id.startswith("small/"))
-    assert last < 2 * FEW + 2  # by turns, whatever came first
+    assert last < 2 * FEW + 2  # they take turns, although the large run came first
     assert runs_of(order).count("small") == FEW
 
 
@@ -98,7 +98,7 @@ def test_a_run_gets_turns_by_its_share(valkey: EmbeddedServer, worker_settings: 
     assert order[:20].count("triple") == 15
 
 
-def test_a_run_that_comes_later_has_no_turns_to_make_up_for(valkey: EmbeddedServer, worker_settings: Settings) -> None:
+def test_a_later_run_gets_no_extra_turns_to_catch_up(valkey: EmbeddedServer, worker_settings: Settings) -> None:
     publish(worker_settings, "first", 40)
     with valkey.client(1) as client:
         for _ in range(20):

@@ -1,4 +1,4 @@
-"""A run whose model has `service_tier = "auto"`: what flex answers is cheaper, and nothing else changes."""
+"""A run whose model has `service_tier = "auto"`: answers in the flex tier are cheaper, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cogitate.workers.jobs.service_tiers import ANSWER, SPARED
 from cogitate.workers.processes.embedded import EmbeddedServer
 
 OWNERS = {f"agent:{n:02}": Profile(name=f"Agent {n:02}") for n in range(12)}
-PRICE = 1_000_000  # micro-dollars per million tokens: one for each token
+PRICE = 1_000_000  # micro-dollars per million tokens, so one per token
 
 
 class Lived(NamedTuple):
@@ -58,7 +58,7 @@ def live(
     flex_latency: float = 0.0,
     job_deadline: float = 60.0,
 ) -> Lived:
-    """Ask for everybody's plan at one tick: in this process, or packed by a worker's threads."""
+    """Request every owner's plan at one tick, in this process, or packed by a worker's threads."""
     client = redis_in_memory() if pack == "off" else None
     with FakeEndpoint(faults=faults or {}, flex_latency=flex_latency) as endpoint:
         model = ModelSettings(
@@ -103,7 +103,7 @@ def _read(client: Redis, served: Stats) -> Lived:
     return Lived(cores, jobs, summary, vitals, served)
 
 
-def test_flex_halves_the_price_and_changes_neither_admission_nor_thoughts(tmp_path: Path) -> None:
+def test_flex_halves_the_price_and_changes_neither_admission_nor_results(tmp_path: Path) -> None:
     standard, flex = live(tmp_path / "standard", "standard"), live(tmp_path / "flex", "auto")
     assert [(core.ended, core.decided) for core in flex.cores] == [
         (core.ended, core.decided) for core in standard.cores
@@ -117,11 +117,11 @@ def test_flex_halves_the_price_and_changes_neither_admission_nor_thoughts(tmp_pa
     assert flex.summary.service_tiers == flex.endpoint.service_tiers == {"flex": len(OWNERS)}
     assert flex.summary.discount == flex.endpoint.discount == sum(job.discount for job in flex.jobs) > 0
     assert standard.summary.service_tiers == {}
-    assert flex.endpoint.usual is None, "its duration says nothing of the standard tier"
+    assert flex.endpoint.usual is None, "durations of flex do not count for the standard tier"
 
 
 @pytest.mark.parametrize("fault", ["flex_busy", "flex_unsupported"])
-def test_a_refusal_of_flex_costs_no_attempt_and_nothing_else(tmp_path: Path, fault: str) -> None:
+def test_a_refusal_of_flex_costs_no_attempt_and_no_money(tmp_path: Path, fault: str) -> None:
     lived = live(tmp_path, "auto", {fault: 1.0})
     tokens = lived.served.tokens_by_service_tier
     assert tokens.keys() == {"default"}
@@ -136,7 +136,7 @@ def test_a_refusal_of_flex_costs_no_attempt_and_nothing_else(tmp_path: Path, fau
     assert (lived.endpoint.breaker, lived.endpoint.openings, lived.endpoint.set_aside) == ("closed", 0, {})
 
 
-def test_what_another_tier_answered_is_charged_at_the_price_of_that_tier(tmp_path: Path) -> None:
+def test_an_answer_of_another_tier_is_charged_at_that_tiers_price(tmp_path: Path) -> None:
     lived = live(tmp_path, "auto", {"flex_default": 0.4, "flex_unnamed": 0.3})
     by_tier: dict[str, list[JobRecord]] = {}
     for job in lived.jobs:
@@ -147,7 +147,7 @@ def test_what_another_tier_answered_is_charged_at_the_price_of_that_tier(tmp_pat
             assert job.usage.usd_micros == -(-job.usage.tokens * percent // 100)
 
 
-def test_slow_flex_ends_in_the_standard_tier_by_a_further_attempt_that_is_paid_for(
+def test_a_slow_flex_call_is_repeated_in_the_standard_tier_and_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cogitate.workers.jobs.service_tiers.LEAST", 0.5)

@@ -1,4 +1,4 @@
-"""The gate before an endpoint, on a real server: pace, tokens and calls in flight, with many callers at once."""
+"""The gate of an endpoint on a real server: pace, tokens and calls in flight, with many concurrent callers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.integration.workers.gate_case import NAME, MakeGate, answer, at_once,
 from tests.patience import LONGEST
 
 
-def test_requests_are_spaced_by_the_limit_and_in_order(gate_of: MakeGate, client: Redis) -> None:
+def test_requests_are_spaced_by_the_limit(gate_of: MakeGate, client: Redis) -> None:
     gates = [gate_of(requests_per_minute=3000) for _ in range(3)]
     left: list[float] = []
 
@@ -41,7 +41,7 @@ def test_requests_are_spaced_by_the_limit_and_in_order(gate_of: MakeGate, client
     assert vitals(client).waits >= 48
 
 
-def test_a_wait_beyond_the_deadline_is_refused_at_once_and_takes_no_place(gate_of: MakeGate, client: Redis) -> None:
+def test_a_wait_beyond_the_deadline_is_refused_at_once_without_a_place(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of(requests_per_minute=1)
     call(gate)
     for _ in range(3):
@@ -51,7 +51,7 @@ def test_a_wait_beyond_the_deadline_is_refused_at_once_and_takes_no_place(gate_o
     assert vitals(client).refused == {"rate_limited_here": 3}
 
 
-def test_tokens_that_were_not_used_are_given_back(gate_of: MakeGate, eventually: Callable[..., None]) -> None:
+def test_unused_tokens_are_given_back(gate_of: MakeGate, eventually: Callable[..., None]) -> None:
     gate = gate_of(tokens_per_minute=60_000)
     one = entered(gate, tokens=40_000)
     assert refused(gate, within=30).wait > 30
@@ -59,8 +59,8 @@ def test_tokens_that_were_not_used_are_given_back(gate_of: MakeGate, eventually:
     eventually(lambda: isinstance(enter(gate, tokens=50, within=0.1), Entered), "the tokens to be given back")
 
 
-def test_tokens_a_minute_are_bounded_by_actual_usage(gate_of: MakeGate) -> None:
-    gates = [gate_of(tokens_per_minute=600_000) for _ in range(2)]  # ten a millisecond
+def test_tokens_per_minute_are_bounded_by_actual_usage(gate_of: MakeGate) -> None:
+    gates = [gate_of(tokens_per_minute=600_000) for _ in range(2)]  # ten tokens per millisecond
     left: list[float] = []
 
     def work(gate: Gate) -> None:
@@ -85,13 +85,13 @@ def test_a_retry_after_holds_every_worker(gate_of: MakeGate, client: Redis, kind
     assert vitals(client).breaker == "closed"
 
 
-def test_a_retry_after_holds_calls_that_wait_in_line_already(gate_of: MakeGate) -> None:
+def test_a_retry_after_holds_calls_that_already_wait_in_line(gate_of: MakeGate) -> None:
     gate = gate_of(requests_per_minute=120)
     between = math.ceil(gate._spacing[NAME].pace)
     first = entered(gate)
 
     def ask(place: bytes = b"") -> list[Any]:
-        """Ask once, as a call does that has 100 s left and knows its place in the line."""
+        """Ask once, as a call does that has 100 s left and has this place in the line."""
         args = ["waits", 100_000_000, between, 0, 0, place, "", int(bool(place)), 0, "m", 1_000_000, 0]
         found: list[Any] = gate._enter(keys=endpoint_keys(NAME), args=args)
         return found
@@ -100,11 +100,11 @@ def test_a_retry_after_holds_calls_that_wait_in_line_already(gate_of: MakeGate) 
     assert (told, wait <= between) == (b"wait", True)
     gate.leave(first, answer("rate_limited", retry_after=40.0))
     told, wait, kept, _ = ask(place)
-    assert (told, kept) == (b"wait", place), "its place in the line is the same"
+    assert (told, kept) == (b"wait", place), "it keeps its place in the line"
     assert 30_000_000 < wait <= 40_000_000
 
 
-def test_never_more_in_flight_than_the_cap(gate_of: MakeGate) -> None:
+def test_calls_in_flight_never_exceed_the_cap(gate_of: MakeGate) -> None:
     gates = [gate_of(concurrency=3) for _ in range(3)]
     lock, flying, most = threading.Lock(), 0, 0
     full = threading.Barrier(3, timeout=LONGEST)  # a call lasts until the gate is full
@@ -130,7 +130,7 @@ def test_callers_waiting_for_a_slot_return_one_by_one(gate_of: MakeGate, client:
     entered(gate)
     entered(gate)
     client.hset(hash_of, "usual", 4_000_000)
-    step = 4_000_000 // (4 * 2)  # four for each call that ends
+    step = 4_000_000 // (4 * 2)  # four polls per ending call
     polls = [0.0]
     for _ in range(3):
         said: Any = gate._enter(keys=endpoint_keys(NAME), args=["other", 60_000_000, 0, 0, 2, "", "", 0, 0, "m", 0, 0])
@@ -153,15 +153,15 @@ def test_a_retry_is_refused_when_less_time_is_left_than_a_call_takes(gate_of: Ma
 
 
 def test_a_call_starts_when_it_leaves_the_gate(gate_of: MakeGate) -> None:
-    gate = gate_of(requests_per_minute=30_000)  # two milliseconds from one to the next: who comes early leaves later
+    gate = gate_of(requests_per_minute=30_000)  # two milliseconds apart, so a call that comes early leaves later
     for _ in range(20):
         before = time.monotonic()
         assert before <= entered(gate).began <= time.monotonic()
 
 
-def test_the_slot_of_a_worker_that_died_is_free_after_its_calls_deadline(gate_of: MakeGate) -> None:
+def test_the_slot_of_a_dead_worker_is_free_after_its_calls_deadline(gate_of: MakeGate) -> None:
     dead, alive = gate_of(concurrency=1), gate_of(concurrency=1)
-    entered(dead, within=0.05)  # and never leaves
+    entered(dead, within=0.05)  # never leaves
     assert refused(alive, within=0.001).why == "no_slot"
     alive.leave(entered(alive, within=20), answer())
 
@@ -190,13 +190,13 @@ def test_counters_add_up_and_late_reports_are_sent_at_the_end(gate_of: MakeGate,
     assert set(client.keys("cogitate:endpoint*")) <= {b"cogitate:endpoints", *map(str.encode, endpoint_keys(NAME))}
 
 
-def test_a_wait_after_a_pause_is_announced_promptly(
+def test_each_call_after_a_pause_is_reported_promptly(
     gate_of: MakeGate, client: Redis, eventually: Callable[..., None]
 ) -> None:
     gate = gate_of()
     for number in (1, 2, 3):
         call(gate)
-        eventually(lambda told=number: vitals(client).calls == told, f"call {number} to be told of")
+        eventually(lambda count=number: vitals(client).calls == count, f"call {number} to be reported")
 
 
 def test_without_redis_no_call_is_made() -> None:
@@ -205,14 +205,14 @@ def test_without_redis_no_call_is_made() -> None:
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "auth", "rate_limited", "server", "empty", "model_missing"])
-def test_a_call_that_failed_gives_back_its_slot_and_the_tokens_it_did_not_use(
+def test_a_failed_call_gives_back_its_slot_and_unused_tokens(
     gate_of: MakeGate, client: Redis, kind: FailureKind
 ) -> None:
     gate = gate_of({"breaker_failures": 9}, concurrency=1, tokens_per_minute=60_000)
     one = entered(gate, tokens=30_000)
     gate.leave(one, answer(kind, tokens=0))
     gate.close()
-    assert client.zcard(endpoint_keys(NAME)[1]) == 0, "nobody is in flight"
+    assert client.zcard(endpoint_keys(NAME)[1]) == 0, "no call is in flight"
     state: Any = client.hgetall(endpoint_keys(NAME)[0])
     assert float(state[b"tokens.free"]) <= one.left + 1_000_000, "the tokens' clock is where it was before the call"
     assert vitals(client).failures == {kind: 1}
@@ -229,7 +229,7 @@ def test_a_call_with_an_unknown_end_returns_its_slot_but_not_its_tokens(gate_of:
     assert vitals(client).failures == {}
 
 
-def test_a_call_that_used_more_tokens_than_were_taken_is_made_up_for(gate_of: MakeGate, client: Redis) -> None:
+def test_tokens_beyond_the_reservation_delay_later_calls(gate_of: MakeGate, client: Redis) -> None:
     gate = gate_of(tokens_per_minute=60_000)
     one = entered(gate, tokens=1_000)
     gate.leave(one, answer(tokens=11_000))
@@ -269,5 +269,5 @@ def test_the_usual_duration_is_learned_from_successful_calls(gate_of: MakeGate, 
         gate._reports.close()
         gate = gate_of({"breaker_failures": 9})
     usual, fastest = (float(value or 0) for value in client.hmget(endpoint_keys(NAME)[0], "usual", "fastest"))
-    assert 9.0 <= usual / 1e6 < 900, "eight seconds, and an eighth of what the other took longer"
+    assert 9.0 <= usual / 1e6 < 900, "eight seconds plus an eighth of the other call's difference"
     assert 8.0 <= fastest / 1e6 < 900

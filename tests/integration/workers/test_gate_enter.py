@@ -1,4 +1,4 @@
-"""The gate's script `enter` on a clock that stands still: its answers and its writes."""
+"""The gate's script `enter` on a frozen clock: its answers and its writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_first_request_goes_and_the_next_waits_for_its_place(client: Redis) 
     assert counters(client) == {"waits": 2}
 
 
-def test_the_least_cost_is_kept_too(client: Redis) -> None:
+def test_the_smallest_pace_and_cost_are_kept(client: Redis) -> None:
     given(client, requests__next=NOW + 9_000, tokens__next=NOW + 8_000)
     assert enter(client, pace=1, cost=1) == ["wait", 9_000, str(NOW + 9_000), str(NOW + 8_000)]
     assert (gate(client)["requests.next"], gate(client)["tokens.next"]) == (str(NOW + 9_001), str(NOW + 8_001))
@@ -54,7 +54,7 @@ def test_the_later_of_both_clocks_decides(client: Redis) -> None:
         str(NOW + 7_000),
         str(NOW + 1),
     ]
-    assert counters(client) == {"waits": 1}, "who comes again was counted"
+    assert counters(client) == {"waits": 1}, "a returning caller is not counted again"
 
 
 @pytest.mark.parametrize(("usual", "least"), [(0, SECOND), (250_000, 1_500_000)])
@@ -71,7 +71,7 @@ def test_a_caller_that_cannot_wait_is_refused_without_a_place(client: Redis, usu
     ("late", "drift", "ahead", "became"),
     [(0, 0, 0, 0), (700, 0, 0, 700), (700, 0, 300, 400), (700, 500, 300, 500), (700, 900, 0, 900), (0, -50, 0, 0)],
 )
-def test_a_caller_leaves_its_place_when_due_and_delays_those_behind(
+def test_a_caller_leaves_the_line_when_due_and_its_lateness_delays_those_behind(
     client: Redis, late: int, drift: int, ahead: int, became: int
 ) -> None:
     given(client, requests__next=NOW + 9_999, requests__drift=drift)
@@ -87,7 +87,7 @@ def test_a_caller_leaves_its_place_when_due_and_delays_those_behind(
     assert counters(client) == {"waited_ms": 1_234}
 
 
-def test_a_slightly_early_caller_passes(client: Redis) -> None:
+def test_a_caller_that_is_slightly_early_passes(client: Redis) -> None:
     given(client, requests__free=NOW + 5_000)
     assert enter(client, pace=100) == ["go", NOW + 5_000, 5_000, "0", "0", "0"]
     assert gate(client)["requests.next"] == str(NOW + 5_100)
@@ -181,7 +181,7 @@ def test_a_probe_that_would_have_to_wait_is_refused(client: Redis) -> None:
     assert enter(client) == ["go", NOW, 0, "0", "0", "0"]
 
 
-def test_a_model_set_aside_is_left_alone_and_then_tried_by_one(client: Redis) -> None:
+def test_a_model_set_aside_is_tried_by_one_call_after_its_pause(client: Redis) -> None:
     given(client, **{"aside:m": f"{NOW + 4} model_missing 2 7"})
     assert enter(client) == ["aside", 4, "model_missing"]
     assert counters(client) == {"refused:breaker_open": 1}
@@ -195,16 +195,16 @@ def test_a_model_set_aside_is_left_alone_and_then_tried_by_one(client: Redis) ->
     assert enter(client) == ["aside", 0, "model_missing"]
 
 
-def test_a_call_for_which_no_other_model_could_answer_waits_for_a_model_that_has_answered(client: Redis) -> None:
+def test_a_call_without_another_model_waits_for_one_that_has_answered_before(client: Redis) -> None:
     given(client, **{"aside:m": f"{NOW + SECOND} quota_exhausted 2 7"})
-    assert enter(client, may_wait=2) == ["aside", SECOND, "quota_exhausted"], "it has never answered"
+    assert enter(client, may_wait=2) == ["aside", SECOND, "quota_exhausted"], "the model has never answered"
     given(client, **{"answered:m": 1})
     assert enter(client, may_wait=1) == ["aside", SECOND, "quota_exhausted"]
     assert enter(client, may_wait=2, patience=SECOND) == ["aside", SECOND, "quota_exhausted"]
     assert enter(client, may_wait=2) == ["wait", SECOND, "", ""]
     given(client, **{"aside:m": f"{NOW} quota_exhausted 2 7"})
     assert enter(client, may_wait=2) == ["go", NOW, 0, "1", "0", "0"]
-    assert enter(client, may_wait=2) == ["wait", 50_000, "", ""], "until that call has ended"
+    assert enter(client, may_wait=2) == ["wait", 50_000, "", ""], "it waits for the end of that call"
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_call_for_which_no_other_model_could_answer_waits_for_a_model_that_has
         ({"probe_at": NOW + SECOND}, {"may_wait": 0}, ["open", SECOND, "timeout"]),
     ],
 )
-def test_a_call_that_may_wait_waits_for_the_probe_of_an_endpoint_that_has_answered(
+def test_a_call_that_may_wait_waits_for_the_probe_if_the_endpoint_has_answered_before(
     client: Redis, fields: dict[str, Any], changed: dict[str, Any], answer: list[Any]
 ) -> None:
     given(client, state="open", why="timeout", **({"usual": 1_000} | fields))
@@ -232,7 +232,7 @@ def test_learned_limits_bind_their_model_only(client: Redis) -> None:
     for token in ("a", "b"):
         assert enter(client, token=token) == ["go", NOW, 0, "0", "0", "1"]
     assert enter(client, token="c") == ["wait", 7_408, "", ""]
-    assert enter(client, token="d") == ["wait", 14_815, "", ""], "one after the other"
+    assert enter(client, token="d") == ["wait", 14_815, "", ""], "waiting callers return one by one"
     assert enter(client, token="e", model="other") == ["go", NOW, 0, "0", "0", "0"]
     given(client, **{"room:slow": 1, "pace:slow": SECOND})
     assert enter(client, token="f", model="slow")[0] == "go"
@@ -252,7 +252,7 @@ def test_learned_limits_bind_their_model_only(client: Redis) -> None:
         ({"pace:m": SECOND, "next:m": NOW + 90 * SECOND}, "1"),
     ],
 )
-def test_a_late_call_says_whether_only_its_model_is_limited(
+def test_a_late_call_learns_whether_only_its_model_is_limited(
     client: Redis, fields: dict[str, Any], own: str | None
 ) -> None:
     given(client, **fields)
@@ -260,7 +260,7 @@ def test_a_late_call_says_whether_only_its_model_is_limited(
     assert (answer[0], answer[3] if answer[0] == "late" else None) == ("late" if own else "go", own)
 
 
-def test_a_call_without_a_slot_says_whether_the_slots_are_those_of_its_model(client: Redis) -> None:
+def test_a_call_without_a_slot_learns_whether_its_model_has_the_slots(client: Redis) -> None:
     given(client, **{"room:m": 1, "usual": 100 * SECOND})
     client.zadd(f"{KEYS[1]}:m", {"a": NOW + SECOND})
     assert enter(client, patience=210 * SECOND)[2:] == ["slot", "1"]

@@ -1,4 +1,4 @@
-"""The gate's script `leave` on a clock that stands still: its answers and its writes."""
+"""The gate's script `leave` on a frozen clock: its answers and its writes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_times_of_the_latest_answers_are_kept(client: Redis) -> None:
         ({"took": 1_800, "verdict": "silent"}, "1000", "900"),
     ],
 )
-def test_how_long_a_call_takes_is_learned_from_answers(
+def test_the_duration_of_a_call_is_learned_from_answers(
     client: Redis, changed: dict[str, Any], usual: str, fastest: str
 ) -> None:
     given(client, usual=1_000, fastest=900)
@@ -56,7 +56,7 @@ def test_how_long_a_call_takes_is_learned_from_answers(
     assert "requests.slack" not in gate(client)
 
 
-def test_tokens_that_were_taken_too_much_are_given_back(client: Redis) -> None:
+def test_excess_tokens_are_given_back(client: Redis) -> None:
     given(client, tokens__drift=100, tokens__free=1_000)
     leave(client, give_back=300)
     assert (gate(client)["tokens.drift"], gate(client)["tokens.free"]) == ("-200", "700")
@@ -67,13 +67,13 @@ def test_tokens_that_were_taken_too_much_are_given_back(client: Redis) -> None:
 @pytest.mark.parametrize(
     ("changed", "slack", "became", "extra"),
     [
-        ({"took": 1_800}, None, "20", "500"),  # at most half a pace at first
+        ({"took": 1_800}, None, "20", "500"),  # initially at most half a pace
         ({"took": 1_800, "ahead": 600}, None, "320", "200"),
         ({"took": 1_000}, None, "520", "0"),
         ({"took": 900}, None, "520", "0"),
-        ({"took": 1_000}, 990, "1000", "0"),  # never more than a pace
+        ({"took": 1_000}, 990, "1000", "0"),  # the slack is at most a pace
         ({"took": 9_000}, 100, "20", "100"),
-        ({"took": 1_800, "first": 1}, None, "0", "1000"),  # a pace, whatever is left
+        ({"took": 1_800, "first": 1}, None, "0", "1000"),  # a whole pace, whatever the slack
         ({"took": 700, "first": 1}, None, "0", "700"),
         ({"took": 100, "first": 1}, None, "420", "100"),
     ],
@@ -102,7 +102,7 @@ def test_without_a_pace_or_an_answer_no_delay_is_added(client: Redis, changed: d
         (1_000, 1, "http", "1"),
     ],
 )
-def test_a_timeout_after_too_little_time_does_not_count_against_the_endpoint(
+def test_a_timeout_after_too_short_a_time_does_not_count_against_the_endpoint(
     client: Redis, usual: int | None, took: int, failure: str, streak: str | None
 ) -> None:
     given(client, **({} if usual is None else {"usual": usual}))
@@ -117,7 +117,7 @@ def test_the_longest_retry_after_holds(client: Redis) -> None:
         leave(client, retry_after=asked)
         assert gate(client)["hold"] == str(hold)
     leave(client, retry_after=7_000, verdict="silent", failure="rate_limited")
-    assert (gate(client)["hold"], gate(client)["hold:m"]) == (str(NOW + 5_000), str(NOW + 7_000)), "of its model"
+    assert (gate(client)["hold"], gate(client)["hold:m"]) == (str(NOW + 5_000), str(NOW + 7_000)), "only its model"
 
 
 def refuse(client: Redis, **changed: Any) -> list[Any]:
@@ -125,7 +125,7 @@ def refuse(client: Redis, **changed: Any) -> list[Any]:
     return leave(client, **({"verdict": "refused", "failure": "forbidden"} | changed))
 
 
-def test_a_prompt_that_is_refused_costs_its_job_alone(client: Redis) -> None:
+def test_a_refused_prompt_does_not_count_against_its_model(client: Redis) -> None:
     for _ in range(9):
         assert refuse(client, prompt="flagged") == [""]
     assert refuse(client, prompt="other") == [""]
@@ -139,7 +139,7 @@ def test_a_model_that_refuses_different_prompts_is_set_aside_until_it_answers(cl
     for prompt in ("a", "b"):
         assert refuse(client, prompt=prompt) == [""]
     assert refuse(client, prompt="c") == ["aside", "forbidden", SECOND, "1"]
-    assert refuse(client, prompt="d") == [""], "a call from before"
+    assert refuse(client, prompt="d") == [""], "a call that left before"
     assert gate(client)["aside:m"] == f"{NOW + SECOND} forbidden 1 {NOW}"
     assert refuse(client, prompt="e", tried_aside=1) == ["aside", "forbidden", 2 * SECOND, "0"]
     leave(client, model="other")
@@ -159,7 +159,7 @@ def test_a_key_is_at_fault_if_two_models_are_refused_and_none_answers(client: Re
     assert (gate(client)["state"], gate(client)["lasting"]) == ("open", "1")
 
 
-def test_a_model_whose_calls_fail_among_the_successes_of_another_is_set_aside(client: Redis) -> None:
+def test_a_model_that_fails_while_another_succeeds_is_set_aside(client: Redis) -> None:
     for number in range(1, 4):
         leave(client, model="routine")
         answer = leave(client, model="strong", verdict="failing", failure="server")
@@ -179,7 +179,7 @@ def limited(client: Redis, **changed: Any) -> list[Any]:
     return leave(client, **({"verdict": "limited", "failure": "rate_limited"} | changed))
 
 
-def test_an_overloaded_endpoint_is_tried_after_growing_pauses_and_is_as_fast_as_before_once_it_answers(
+def test_an_overloaded_endpoint_is_tried_after_growing_pauses_and_regains_its_speed(
     client: Redis,
 ) -> None:
     given(client, usual=80_000, **{"room:m": 8})
@@ -200,14 +200,14 @@ def test_a_limit_without_a_hint_is_learned_from_the_first_calls_that_meet_it(cli
     limited(client)
     first = gate(client)
     assert (first["room:m"], first["hold:m"], first["streak"]) == ("2", str(NOW + 80_000), "1")
-    for _ in range(20):  # they left before
+    for _ in range(20):  # these calls left before the limit was met
         assert limited(client, left=NOW - 1) == [""]
     assert gate(client)["streak"] == "1"
     assert gate(client)["room:m"] == "2"
     given(client, **{"room:m": 8})
     client.zadd(f"{KEYS[1]}:m", {str(number): NOW + SECOND for number in range(8)})
     leave(client, token="1")
-    assert gate(client)["room:m"] == "9", "fast, up to what was refused"
+    assert gate(client)["room:m"] == "9", "quickly, up to the number that was refused"
     limited(client, token="2")
     assert gate(client)["room:m"] == "5"
     given(client, **{"room:m": 1, "good:m": "", "cuts:m": 0, "usual": 80_000})
@@ -237,7 +237,7 @@ def test_a_limit_without_a_hint_is_learned_from_the_first_calls_that_meet_it(cli
         (0, "0", {"window": 4, "calls": 9, "in_a_row": 99}, True, ("9", "1111")),
     ],
 )
-def test_failures_in_a_row_or_a_share_of_the_latest_open_the_breaker(
+def test_consecutive_failures_or_a_share_of_the_latest_open_the_breaker(
     client: Redis, streak: int, latest: str, changed: dict[str, Any], opens: bool, became: tuple[str, str]
 ) -> None:
     given(client, streak=streak, latest=latest)
@@ -274,7 +274,7 @@ def test_failures_in_a_row_or_a_share_of_the_latest_open_the_breaker(
         (1, {"failure": ""}, 2 * SECOND),
     ],
 )
-def test_a_probe_that_fails_opens_the_breaker_for_twice_as_long(
+def test_a_failed_probe_opens_the_breaker_for_twice_as_long(
     client: Redis, openings: int, changed: dict[str, Any], pause: int
 ) -> None:
     given(client, state="open", why="before", probe="t", openings=openings, since=7, streak=5, latest="1")
@@ -295,7 +295,7 @@ def test_a_probe_that_fails_opens_the_breaker_for_twice_as_long(
     }
 
 
-def test_a_probe_without_the_time_to_ask_leaves_the_next_call_to_probe(client: Redis) -> None:
+def test_a_probe_without_time_to_call_leaves_the_probe_to_the_next_call(client: Redis) -> None:
     given(client, state="open", why="http", probe="t", probe_at=NOW, openings=3, since=7, streak=5, latest="1", usual=9)
     before = gate(client)
     assert leave(client, verdict="silent", failure="no_time", took=SECOND) == [""]
@@ -303,7 +303,7 @@ def test_a_probe_without_the_time_to_ask_leaves_the_next_call_to_probe(client: R
 
 
 @pytest.mark.parametrize("changed", [{}, {"verdict": "silent", "failure": "rate_limited"}])
-def test_a_probe_that_is_answered_closes_the_breaker(client: Redis, changed: dict[str, Any]) -> None:
+def test_an_answered_probe_closes_the_breaker(client: Redis, changed: dict[str, Any]) -> None:
     given(client, state="open", why="http", probe="t", openings=3, since=NOW - 42, streak=5, latest="11")
     assert leave(client, **changed) == ["closed", 42]
     found = gate(client)
@@ -313,7 +313,7 @@ def test_a_probe_that_is_answered_closes_the_breaker(client: Redis, changed: dic
 
 
 @pytest.mark.parametrize(("token", "probe"), [("t", "u"), ("", ""), ("t", "")])
-def test_calls_from_before_the_breaker_opened_teach_nothing(client: Redis, token: str, probe: str) -> None:
+def test_calls_that_left_before_the_breaker_opened_change_nothing(client: Redis, token: str, probe: str) -> None:
     given(client, state="open", why="http", probe=probe, openings=3, since=7, streak=5, latest="11")
     before = gate(client)
     for verdict in ("failing", "refused", "fine"):
@@ -321,12 +321,12 @@ def test_calls_from_before_the_breaker_opened_teach_nothing(client: Redis, token
     assert gate(client) == before
 
 
-def test_a_limit_is_the_accounts_once_a_second_model_meets_it_and_none_has_answered(client: Redis) -> None:
+def test_a_limit_is_the_accounts_once_two_models_meet_it_and_none_answers(client: Redis) -> None:
     limited = {"verdict": "silent", "failure": "rate_limited", "retry_after": SECOND}
     assert leave(client, model="one", **limited) == [""]
     assert leave(client, model="one", **limited) == [""]
     assert leave(client, model="two", **limited) == ["limited"]
-    assert leave(client, model="three", **limited) == [""], "it is said once"
+    assert leave(client, model="three", **limited) == [""], "it is reported once"
     leave(client, model="three")
     assert leave(client, model="one", **limited) == [""], "another model has answered in between"
     leave(client, model="two")

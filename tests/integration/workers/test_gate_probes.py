@@ -1,4 +1,4 @@
-"""The gate's scripts for a probe of an open breaker, on a clock that stands still."""
+"""The gate's script for probes of an open breaker, on a frozen clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def begin(client: Redis, *, pace: int = 0, waited: int = 0) -> list[Any]:
     return ran(client, "probe", ["begin", "t", 900, pace, waited])  # type: ignore[no-any-return]
 
 
-def test_an_endpoint_is_tried_only_while_its_breaker_is_open(client: Redis) -> None:
+def test_an_endpoint_is_probed_only_while_its_breaker_is_open(client: Redis) -> None:
     assert begin(client) == ["done"]
     given(client, state="open", why="http", hold=NOW + 1)
     assert begin(client) == ["done"]
@@ -41,7 +41,7 @@ def test_an_endpoint_is_tried_only_while_its_breaker_is_open(client: Redis) -> N
         ({"probe_until": NOW + 7}, 0, ["go"]),
     ],
 )
-def test_one_tries_at_a_time_and_its_failure_counts_for_all(
+def test_one_caller_probes_at_a_time_and_its_failure_counts_for_all(
     client: Redis, fields: dict[str, Any], waited: int, answer: list[Any]
 ) -> None:
     given(client, state="open", **fields)

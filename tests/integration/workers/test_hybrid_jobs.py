@@ -1,4 +1,4 @@
-"""A run whose workers get vectors: prompts are hybrid, the accounts include the vectors, and no fault harms it."""
+"""A run whose workers get vectors: its prompts are hybrid, its accounts include the vectors, and no fault harms it."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Lived(NamedTuple):
     """The results of a run."""
 
     jobs: list[JobRecord]
-    found: list[str]  # what the host's view said of its last search: the first memory, and why it lacked vectors
-    thought: Cost  # as the endpoint of thoughts counted
-    embedded: int  # tokens, as the endpoint of vectors counted
-    requests: int  # to the latter
+    found: list[str]  # of each of the host's searches, the first memory and why vectors were missing
+    thought: Cost  # as counted by the endpoint of chat calls
+    embedded: int  # tokens, as counted by the endpoint of vectors
+    requests: int  # requests to the endpoint of vectors
     digest: str
 
 
 def live(data_dir: Path, faults: dict[str, float] | None) -> Lived:
-    """Ask twice for everybody's plan; `faults` are those of the endpoint of vectors, None: there is none."""
+    """Request every owner's plan twice; `faults` are those of the endpoint of vectors, None for no such endpoint."""
     with FakeEndpoint() as thinking, FakeEndpoint(faults=faults or {}) as embedding:
         settings = Settings(
             data_dir=data_dir,
@@ -95,7 +95,7 @@ def spent(jobs: Iterable[JobRecord]) -> Cost:
     return total
 
 
-def test_prompts_are_hybrid_and_vectors_are_paid_for_once(tmp_path: Path) -> None:
+def test_prompts_are_hybrid_and_vectors_are_charged_once(tmp_path: Path) -> None:
     lived = live(tmp_path, {})
     assert {job.hybrid for job in lived.jobs} == {True}
     assert all(job.source == "llm" for job in lived.jobs)
@@ -104,13 +104,13 @@ def test_prompts_are_hybrid_and_vectors_are_paid_for_once(tmp_path: Path) -> Non
     assert spent(lived.jobs) == added(lived.thought, vectors)
     assert all(job.usage.tokens <= job.reserved.tokens for job in lived.jobs)
     assert lived.found[1].startswith("the query has no vector yet")
-    assert lived.found[2:] == [SEEN[1], ""], "the next job of anybody gets the vector that a search lacked"
+    assert lived.found[2:] == [SEEN[1], ""], "the next job of any owner fetches the vector that a search lacked"
 
 
 @pytest.mark.parametrize("fault", ["429:0", "vector_size", "vector_nan", "503", "html"])
 def test_without_vectors_words_choose_the_memories_and_nothing_else_changes(tmp_path: Path, fault: str) -> None:
     lived = live(tmp_path, {fault: 1.0})
-    whole = fault == "vector_size"  # all are of one size, and the run has no other
+    whole = fault == "vector_size"  # all vectors have the same wrong size, which the run accepts
     assert {job.hybrid for job in lived.jobs} == {whole}
     assert all(job.source == "llm" for job in lived.jobs)
     assert sum(job.embedded for job in lived.jobs) >= lived.embedded

@@ -1,4 +1,4 @@
-"""The script `keep`: texts within their bytes, the oldest first to go."""
+"""The script `keep`: texts are kept within a limit of bytes, and the oldest are dropped first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def keep(client: Redis, field: str, text: str, *, now: int = NOW, most: int = 10
     return int(ran(client, "keep", [field, text, most, 5_000, "abc"], keys, now))
 
 
-def test_texts_are_kept_within_their_bytes_and_the_oldest_go_first(client: Redis) -> None:
+def test_texts_are_kept_within_the_limit_and_the_oldest_are_dropped_first(client: Redis) -> None:
     assert keep(client, "a", "1234") == 1
     assert keep(client, "b", "12345", now=NOW + 1_000) == 1
     assert client.hgetall("texts") == {b"a": b"1234", b"b": b"12345"}
@@ -25,14 +25,14 @@ def test_texts_are_kept_within_their_bytes_and_the_oldest_go_first(client: Redis
     assert client.hgetall("texts") == {b"b": b"12345", b"c": b"1", b"d": b"12"}
     assert keep(client, "e", "1234567890", now=NOW + 4_000) == 1
     assert (client.hgetall("texts"), client.get("bytes")) == ({b"e": b"1234567890"}, b"10")
-    assert keep(client, "f", "12345678901", now=NOW + 5_000) == 0, "it alone is too long"
+    assert keep(client, "f", "12345678901", now=NOW + 5_000) == 0, "this text alone is too long"
     assert (client.hgetall("texts"), client.get("bytes")) == ({b"e": b"1234567890"}, b"10")
     assert client.zrange("times", 0, -1) == [b"e"]
     assert keep(client, "e", "12345678901") == 0
     assert (client.hgetall("texts"), client.get("bytes"), client.zcard("times")) == ({}, b"0", 0)
 
 
-def test_a_text_that_is_kept_again_counts_once_and_leaves_in_its_time(client: Redis) -> None:
+def test_a_text_kept_again_counts_once_and_expires_after_its_last_keep(client: Redis) -> None:
     keep(client, "a", "1234")
     keep(client, "a", "123", now=NOW + 1_000_000)
     assert (client.hgetall("texts"), client.get("bytes")) == ({b"a": b"123"}, b"3")

@@ -1,4 +1,4 @@
-"""Keys and passwords appear nowhere: a provider repeats them in all it says, and everything written is searched."""
+"""Keys and passwords appear nowhere: a provider repeats them in all responses, and everything written is searched."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHOWING = (
     "export town --what jobs",
     "export town --what memories",
 )
-# The first reflection is asked for at tick 423 and due ten ticks later: a run that ends before waits for no answer.
+# The first reflection is requested at tick 423 and due ten ticks later; a shorter run would not wait for its answer.
 RUN = ("run", "--town", 3, "--ticks", 440, "--run", "town", "--workers", 0, "--llm", "openai", "-vv")
 LOGIN = "me:flower"
 PAGES = ("api/tasks", "api/workers", "tasks", "broker", "cadence/data?run=town", "budgets/data?run=town")
@@ -42,7 +42,7 @@ WORKER = ("worker", "--loglevel", "debug")
 
 
 def repeated(model: str, secret: str) -> tuple[int, dict[str, Any]]:
-    """What the provider says to a model's call: an error with the secret, or a valid answer that is made of it."""
+    """Return the provider's response to a model's call: an error with the secret, or a valid answer made of it."""
     if model == "plan":
         code = secret.lower()  # so it looks like the code of an error
         return 400, {"error": {"message": f"bad key {secret}", "code": code, "type": code, "param": secret}}
@@ -55,7 +55,7 @@ def repeated(model: str, secret: str) -> tuple[int, dict[str, Any]]:
 
 
 def in_pieces(body: dict[str, Any]) -> str:
-    """The same answer as a stream, whose chunks hold four characters each."""
+    """Return the same answer as a stream with four characters per chunk."""
     text = body["choices"][0]["message"]["content"]
     parts: list[dict[str, Any]] = [{"delta": {"content": text[at : at + 4]}} for at in range(0, len(text), 4)]
     parts.append({"delta": {}, "finish_reason": "stop"})
@@ -65,7 +65,7 @@ def in_pieces(body: dict[str, Any]) -> str:
 
 @contextmanager
 def nasty_provider(heard: set[str]) -> Iterator[int]:
-    """The port of a server that repeats the key it was sent, in body and headers, and adds it to `heard`."""
+    """Serve a provider that repeats the request's key in body and headers and adds it to `heard`; yield its port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -94,7 +94,7 @@ def nasty_provider(heard: set[str]) -> Iterator[int]:
 
 
 def configured(port: int) -> str:
-    """One key comes from the file, one from the environment, and one is user and password of a URL."""
+    """Return a configuration with one key in the file, one in the environment, and one in a URL's user and password."""
     address = f"127.0.0.1:{port}/v1"
     return f"""
         [budget]
@@ -146,7 +146,7 @@ def test_no_key_is_written_shown_or_stored(tmp_path: Path, monkeypatch: pytest.M
             said[str(path)] = path.read_bytes().decode("latin-1")
     assert heard == {BY_FILE, BY_ENVIRONMENT, ENCODED}
     assert "town/360/plan" in said["api/tasks"]
-    assert "[key]" in said["database 0"], "what models said was kept, but for the key"
+    assert "[key]" in said["database 0"], "answers are recorded without the key"
     assert "llm.failed" in said[str(tmp_path / "worker.log")]
     assert [
         (where, secret) for where, text in said.items() for secret in SECRETS if secret.lower() in text.lower()
@@ -154,14 +154,14 @@ def test_no_key_is_written_shown_or_stored(tmp_path: Path, monkeypatch: pytest.M
 
 
 def shown_by(*arguments: str, data_dir: Path) -> str:
-    """What a command shows, run in this process."""
+    """Run a command in this process, and return its output."""
     shown = CliRunner().invoke(app, [*arguments, "--data-dir", str(data_dir)])
     assert shown.exit_code == 0, shown.output
     return shown.output
 
 
 def everything(client: Redis) -> str:
-    """All keys of a database and what they hold."""
+    """Return all keys and values of a database as text."""
     reading: dict[bytes | str, Callable[[bytes], object]] = {
         b"string": client.get,
         b"hash": client.hgetall,

@@ -1,4 +1,4 @@
-"""What providers and models write, in all its forms, and what is made of it."""
+"""The answers and errors of providers in their many forms, and how the client reads them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from tests.integration.workers.llm_case import BOUND, GOOD, MODEL, Mood, ask, cl
     ],
     ids=["plain", "parts", "thought", "prose", "control characters"],
 )
-def test_answers_are_understood_in_many_dresses(content: object) -> None:
+def test_answers_are_read_in_many_forms(content: object) -> None:
     with server_saying(200, completion(content)) as url, client_of(url) as client:
         answer = ask(client)
     assert answer.value == Mood(word="calm", strength=3)
 
 
 @pytest.mark.parametrize("rest", ["", ', {"word', ', {"word": "glad", "strength": 4}'])
-def test_parts_of_a_broken_off_answer_are_not_an_answer(rest: str) -> None:
+def test_a_part_of_an_incomplete_answer_is_not_an_answer(rest: str) -> None:
     with server_saying(200, completion(f'{{"moods": [{json.dumps(GOOD)}{rest}')) as url, client_of(url) as client:
         answer = ask(client)
     assert answer.failure is not None
     assert answer.failure.kind in ("not_json", "wrong_schema")
 
 
-def test_reasoning_outside_completion_tokens_is_paid_for() -> None:
+def test_reasoning_outside_completion_tokens_is_charged() -> None:
     with server_saying(200, completion(json.dumps(GOOD))) as url, client_of(url) as client:
         assert ask(client).usage == Cost(calls=1, tokens=40, usd_micros=call_cost(MODEL, 10, 30).usd_micros)
 
@@ -46,7 +46,7 @@ def test_reasoning_outside_completion_tokens_is_paid_for() -> None:
     [None, [], "text", {}, {"choices": {}}, {"choices": [None]}, {"choices": [{"message": 5}]}]
     + [completion(content) for content in (None, 5, "[" * 100_000, '{"a":' * 50_000, '{"word": NaN, "strength": 1}')],
 )
-def test_no_answer_makes_it_raise(body: object) -> None:
+def test_no_malformed_answer_raises(body: object) -> None:
     with server_saying(200, body) as url, client_of(url) as client:
         answer = ask(client)
     assert answer.value is None
@@ -74,7 +74,7 @@ def test_no_answer_makes_it_raise(body: object) -> None:
         (500, ["not", "an", "object"], "server"),
     ],
 )
-def test_providers_say_the_same_in_their_own_words(status: int, body: object, kind: str) -> None:
+def test_errors_of_each_provider_are_classified(status: int, body: object, kind: str) -> None:
     with server_saying(status, body) as url, client_of(url) as client:
         answer = ask(client)
     assert answer.failure is not None

@@ -1,4 +1,4 @@
-"""The model client against an endpoint that fails in every way: what is said of it, and what it costs."""
+"""The model client with an endpoint that fails in every way: the class and the charge of each failure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.integration.workers.llm_case import (
 
 class Row(NamedTuple):
     fault: str
-    kind: str | None  # None: a valid answer
+    kind: str | None  # class of the failure; None for a valid answer
     retryable: bool
     tokens: Literal["reported", "estimate", "bound", "none"]
     retry_after: float | None = None
@@ -94,7 +94,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.fault for row in ROWS])
-def test_each_failure_is_named_and_paid_for(row: Row) -> None:
+def test_each_failure_is_classified_and_charged(row: Row) -> None:
     with FakeEndpoint(faults={row.fault: 1.0}) as endpoint, client_of(endpoint.url) as client:
         with capture_logs() as logs:
             answer = ask(client, row.seconds)
@@ -119,7 +119,7 @@ def test_each_failure_is_named_and_paid_for(row: Row) -> None:
 
 
 def test_the_table_has_every_kind_of_failure() -> None:
-    elsewhere = {"unsupported", "no_time", "dns", "tls"}  # see the tests of deadlines, refusals and networks
+    elsewhere = {"unsupported", "no_time", "dns", "tls"}  # covered by the tests of deadlines, refusals and networks
     assert ({row.kind for row in ROWS} | elsewhere) - {None} == set(FAILURE_KINDS)
 
 
@@ -166,13 +166,13 @@ def test_waiting_for_a_free_connection_ends_at_the_deadline_and_costs_nothing() 
     assert second.usage == Cost()
 
 
-def test_a_server_that_accepts_no_connection_in_time_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_accepts_no_connection_in_time_counts_as_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cogitate.workers.llm.client.UNREACHABLE", 0.2)
     with ExitStack() as stack:
         full = stack.enter_context(socket.socket())
         full.bind(("127.0.0.1", 0))
         full.listen(0)
-        for _ in range(4):  # they fill its queue, so that it drops further packets
+        for _ in range(4):  # fill its backlog, so that it drops further packets
             waiting = stack.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
@@ -222,7 +222,7 @@ def test_a_parameter_refused_twice_is_learned(refuses: set[str], calls: int) -> 
     assert stats.requests == calls + 3
 
 
-def test_an_endpoint_that_refuses_every_way_of_asking_is_given_up() -> None:
+def test_an_endpoint_that_refuses_every_form_of_request_is_given_up() -> None:
     everything = frozenset({"json_schema", "json_object", "max_tokens", "max_completion_tokens"})
     with FakeEndpoint(refuses=everything) as endpoint, client_of(endpoint.url) as client:
         answers = [ask(client) for _ in range(12)]
@@ -233,7 +233,7 @@ def test_an_endpoint_that_refuses_every_way_of_asking_is_given_up() -> None:
     assert all(answer.usage == Cost(calls=1) for answer in answers)
 
 
-def test_threads_that_learn_at_the_same_time_leave_a_way_that_works() -> None:
+def test_threads_that_learn_concurrently_settle_on_a_working_form() -> None:
     threads = 20
     with (
         FakeEndpoint(refuses=frozenset({"json_schema", "json_object"})) as endpoint,
@@ -273,7 +273,7 @@ def test_many_threads_share_one_client() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
-def test_the_key_and_the_prompt_leak_nowhere(status: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_neither_key_nor_prompt_leaks_into_errors_or_logs(status: int, caplog: pytest.LogCaptureFixture) -> None:
     body = {"error": {"message": "wrong key KEY: It rains on the harbour", "code": "KEY", "type": "sk_KEY"}}
     caplog.set_level(logging.DEBUG)
     with server_saying(status, body, echo=True) as url, client_of(url) as client, capture_logs() as logs:
@@ -307,12 +307,12 @@ def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> 
             assert isinstance(ask(client).value, Mood)
 
 
-def test_an_invalid_base_url_is_named() -> None:
+def test_an_invalid_base_url_is_reported() -> None:
     with pytest.raises(ConfigurationError, match="'localhost:8080'"):
         address_of(Endpoint(base_url="localhost:8080"))
 
 
-def test_a_model_that_no_plain_schema_can_say_is_a_programming_error() -> None:
+def test_an_answer_type_without_a_plain_schema_raises_type_error() -> None:
     class Free(BaseModel):
         anything: dict[str, int]
 

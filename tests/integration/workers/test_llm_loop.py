@@ -1,4 +1,4 @@
-"""Many threads, several endpoints, one event loop: what calls share, what they do not, and how they end."""
+"""Many threads and several endpoints on one event loop: what their calls share, and how they end."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_two_hundred_threads_share_one_loop_and_one_pool() -> None:
     assert "llm" not in [thread.name for thread in threading.enumerate()]
 
 
-def test_an_endpoint_that_hangs_holds_up_no_other() -> None:
+def test_a_hanging_endpoint_delays_no_other() -> None:
     with FakeEndpoint() as hung, FakeEndpoint() as well, ThreadPoolExecutor(8) as pool:
         client = ModelClients({"default": at(well), "hung": at(hung)}, 2)
         hung.hold()
         of_hung = client.of("hung")
         waiting = [
             pool.submit(of_hung.ask, PROMPT, model=MODEL, max_output_tokens=300, deadline=time.monotonic() + 60)
-            for _ in range(4)  # two of them wait for a connection
+            for _ in range(4)  # two of these wait for a connection
         ]
         hung.wait_for_request(2)
         assert all(isinstance(ask(client).value, Mood) for _ in range(10))
@@ -58,7 +58,7 @@ def test_an_endpoint_that_hangs_holds_up_no_other() -> None:
         client.close()
 
 
-def test_closing_fails_calls_in_flight_and_those_that_wait() -> None:
+def test_closing_fails_both_running_and_waiting_calls() -> None:
     with FakeEndpoint() as endpoint, ThreadPoolExecutor(2) as pool:
         client = ModelClients({"default": at(endpoint)}, 1)
         endpoint.hold()
@@ -68,7 +68,7 @@ def test_closing_fails_calls_in_flight_and_those_that_wait() -> None:
         answers = [future.result() for future in asked]
         endpoint.release()
     assert [answer.failure.kind if answer.failure else None for answer in answers] == ["connection"] * 2
-    assert sorted(answer.usage.tokens for answer in answers) == [0, BOUND], "one was sent, and who knows what it cost"
+    assert sorted(answer.usage.tokens for answer in answers) == [0, BOUND], "one was sent, at an unknown cost"
 
 
 def test_a_closed_loop_accepts_no_calls() -> None:
@@ -91,12 +91,12 @@ def test_a_learned_dialect_reaches_the_next_process_and_run() -> None:
                     kinds.append(answer.failure.kind)
             client.close()
         server = endpoint.url
-    assert kinds == ["unsupported"] * 3, "two for one job, one that confirms it, and none in the second process"
+    assert kinds == ["unsupported"] * 3, "two for the first job, one to confirm, and none in the second process"
     expected = Dialect(form="json_object", cap="max_completion_tokens")
     assert known_dialects(redis) == [KnownDialect(server=server, model="stand-in", dialect=expected)]
 
 
-def test_a_dialect_that_works_at_once_is_stored_without_passwords() -> None:
+def test_a_dialect_that_works_at_first_is_stored_without_the_urls_password() -> None:
     redis = empty_redis()
     with FakeEndpoint() as endpoint:
         url = endpoint.url.replace("http://", "http://user:secret@")

@@ -1,4 +1,4 @@
-"""By default nothing listens beyond this machine: host, workers, embedded server, metrics, Flower, fake-llm."""
+"""By default nothing listens beyond loopback: host, workers, embedded server, metrics, Flower, fake-llm."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.ports import free_ports
 
 
 def listening(pid: int) -> dict[int, str]:
-    """The TCP ports on which a process and its children listen, and at which addresses."""
+    """Return the TCP ports on which a process and its descendants listen, with their addresses."""
     root = psutil.Process(pid)
     found: dict[int, str] = {}
     for process in (root, *root.children(recursive=True)):
         try:
-            if process.status() == psutil.STATUS_ZOMBIE:  # it listens on nothing
+            if process.status() == psutil.STATUS_ZOMBIE:  # a zombie listens on nothing
                 continue
             sockets = process.net_connections("inet")
         except psutil.NoSuchProcess:
@@ -61,4 +61,4 @@ def test_nothing_listens_beyond_loopback(tmp_path: Path) -> None:
         fake.wait(LONGEST)
     assert {metrics, metrics + 1, model, port} <= found.keys()
     assert {ip for at, ip in found.items()} == {"127.0.0.1"}
-    assert any("valkey" in name for name in names), "the embedded server was among them, and listens on no port at all"
+    assert any("valkey" in name for name in names), "the embedded server runs and listens on no port"

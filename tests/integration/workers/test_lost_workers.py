@@ -1,4 +1,4 @@
-"""What is lost with a worker, and what is not: a job that kills, its neighbours, a result that the ledger forgot."""
+"""What a lost worker costs: a job that kills its workers, the jobs beside it, and a result that the ledger lost."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
 
 
 def lost(host: Host, claims: list[Claim]) -> None:
-    """The worker of these attempts was killed, and the host has seen their lease run out."""
+    """Have the host see the leases of these attempts expire, as after their worker was killed."""
     host.ledger.collect(host.tick.number, "due", [claim.token for claim in claims])
 
 
 def counted(client: Redis, host: Host, job: Job) -> int:
-    """How often a job was claimed."""
+    """Return the number of claims of a job."""
     found: Any = client.hget(host.ledger.store.job_key(job.key.text()), "claims")
     return int(found)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_job_that_kills_takes_few_claims_of_its_neighbours_along(client: Redis, seed: int) -> None:
+def test_a_deadly_job_costs_other_jobs_few_claims(client: Redis, seed: int) -> None:
     random = Random(seed)
     host = Host(client, kinds=KINDS)
     jobs = host.turn(*((kind.name, owner) for kind in KINDS for owner in (OWNER, OTHER)))
@@ -74,30 +74,30 @@ def test_a_job_that_kills_takes_few_claims_of_its_neighbours_along(client: Redis
             break
     assert client.hget(host.ledger.store.job_key(deadly.key.text()), "state") == b"dead"
     assert deaths == CAP
-    assert waiting == [deadly], "all others are done"
+    assert waiting == [deadly], "all other jobs are done"
     assert max(counted(client, host, job) for job in jobs if job != deadly) <= 3
     assert audit(client, "r") == []
 
 
-def test_a_job_that_has_lost_two_workers_runs_alone(client: Redis) -> None:
+def test_a_job_that_lost_two_workers_runs_alone(client: Redis) -> None:
     host = Host(client)
     job, other = host.turn(("think", OWNER), ("think", OTHER))
     for name in ("first", "second"):
         lost(host, [claimed(worker(client, name), job)])
     third, fourth = worker(client, "third"), worker(client, "fourth")
     neighbour = claimed(third, other)
-    assert third.claim(job.id) == "alone", "it would take its neighbour along"
+    assert third.claim(job.id) == "alone", "it could kill the neighbour's attempt"
     settle(third, neighbour, None)
     suspect = claimed(third, job)
-    assert third.claim(other.id) == "alone", "it would be taken along"
+    assert third.claim(other.id) == "alone", "the suspect could kill this attempt"
     settle(fourth, claimed(fourth, other))
     assert settle(third, suspect) == "staged"
     assert client.exists(host.ledger.store.key("alone")) == 0
     assert audit(client, "r") == []
 
 
-def test_a_forgotten_result_is_settled_again(client: Redis) -> None:
-    """The ledger comes back without the settle, then without the claim as well; nothing is thought twice."""
+def test_a_result_that_the_ledger_lost_is_settled_again(client: Redis) -> None:
+    """Restore the ledger without the settlement, then without the claim too: both times the kept result is settled."""
     host = Host(client)
     job, _ = host.turn(("think", OWNER), ("think", OTHER))
     claims = worker(client)
@@ -122,13 +122,13 @@ def test_a_forgotten_result_is_settled_again(client: Redis) -> None:
 
 
 def dump(client: Redis) -> dict[bytes, bytes]:
-    """All that the server holds."""
+    """Return everything that the server holds."""
     keys: Any = client.keys()
     return {key: client.dump(key) for key in keys}  # type: ignore[misc]
 
 
 def restore(client: Redis, kept: dict[bytes, bytes]) -> None:
-    """Have the server hold this and nothing else."""
+    """Replace the server's data."""
     client.flushall()
     for key, value in kept.items():
         client.restore(key, 0, value)

@@ -1,4 +1,4 @@
-"""What lies between a worker and its endpoint: its failures are named, and the key is not blamed for them."""
+"""Failures between a worker and its endpoint are classified, and the key is not blamed for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_intermediarys_response_is_distinguished_from_the_endpoints(response:
     assert failure.kind == kind
 
 
-def test_a_page_in_the_place_of_an_endpoint_that_has_answered_is_not_the_address() -> None:
+def test_a_web_page_from_an_endpoint_that_has_answered_before_counts_as_blocked() -> None:
     other = FakeResponse(status=200, body=b'{"status": "up"}')
     said: list[FakeResponse | None] = [None, saying(200, PAGE), other, None]
 
@@ -62,7 +62,7 @@ def test_a_page_in_the_place_of_an_endpoint_that_has_answered_is_not_the_address
 
 
 @pytest.mark.parametrize(("fault", "kind"), [("dns", "dns"), ("tls_self_signed", "tls"), ("refused", "connection")])
-def test_the_cause_of_a_missing_connection_is_named(fault: str, kind: str) -> None:
+def test_the_cause_of_a_failed_connection_is_classified(fault: str, kind: str) -> None:
     case = {"response": {"fault": fault, "status": 0}, "trigger": {"kind": "always"}}
     with serving(case, "reflect") as (url, _), client_of(url) as client:
         answer = ask(client)
@@ -71,7 +71,7 @@ def test_the_cause_of_a_missing_connection_is_named(fault: str, kind: str) -> No
 
 
 @pytest.mark.parametrize(("status", "kind"), [(407, "proxy"), (403, "blocked"), (502, "connection")])
-def test_a_proxy_that_opens_no_tunnel_is_named(status: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_that_opens_no_tunnel_is_classified(status: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = {"response": {"status": status, "body": "Nein"}, "trigger": {"kind": "always"}}
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""A run whose workers pack calls thinks what it would without packs, in fewer requests, and its accounts agree."""
+"""A run whose workers pack calls has the same results as without packs, in fewer requests, and its accounts agree."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ OWNERS = {f"agent:{n:02}": Profile(name=f"Agent {n:02}") for n in range(20)}
 class Lived(NamedTuple):
     """The results of a run."""
 
-    ends: list[Ended]  # what it thought
+    ends: list[Ended]  # the ends of its jobs
     jobs: list[JobRecord]
     requests: int
-    packs: int  # requests for several cases, whatever became of them
+    packs: int  # requests for several cases, answered or not
     tokens: int  # as the endpoint counted them
 
 
 def live(data_dir: Path, pack: Literal["auto", "off"], faults: dict[str, float], *, reasons: bool = True) -> Lived:
-    """Ask for everybody's plan, with one worker process that runs all at a time."""
+    """Request every owner's plan, with one worker process that runs all jobs at once."""
     packs: list[int] = []
 
     def count(request: Mapping[str, Any], in_flight: int) -> None:
@@ -81,7 +81,7 @@ def spent(jobs: list[JobRecord]) -> Cost:
 
 
 @pytest.mark.parametrize("reasons", [True, False])
-def test_packs_change_what_a_run_costs_and_nothing_else(tmp_path: Path, reasons: bool) -> None:
+def test_packs_change_only_the_cost_of_a_run(tmp_path: Path, reasons: bool) -> None:
     alone = live(tmp_path / "alone", "off", {}, reasons=reasons)
     packed = live(tmp_path / "packed", "auto", {}, reasons=reasons)
     assert packed.ends == alone.ends

@@ -1,4 +1,4 @@
-"""While all that asks a model waits for its endpoint, what asks none is done: real Valkey, real worker, real HTTP."""
+"""Jobs without a model run while all jobs that call one wait for its endpoint: real Valkey, worker and HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUN = "town"
 
 
 def test_waiting_for_a_rate_limit_takes_no_slot_of_jobs_without_a_model(tmp_path: Path, eventually: Eventually) -> None:
-    """Two places for a model, and six plans for an endpoint that takes one in half a minute."""
+    """Use two model slots, and six plans for an endpoint that takes one call per half minute."""
     with FakeEndpoint() as endpoint:
         settings = Settings.tuned(
             data_dir=tmp_path / "data",
@@ -43,7 +43,7 @@ def test_waiting_for_a_rate_limit_takes_no_slot_of_jobs_without_a_model(tmp_path
             client, store = loop.ledger.client, loop.ledger.store
 
             def jobs(kind: str) -> Counter[str]:
-                """The open jobs of a kind by state; "running": a worker has it."""
+                """Count the open jobs of a kind by state; "running" is a job with a worker."""
                 found: Counter[str] = Counter()
                 for key in client.smembers(store.key("jobs")):
                     if key.split(b"/")[1].decode() == kind:
@@ -61,8 +61,10 @@ def test_waiting_for_a_rate_limit_takes_no_slot_of_jobs_without_a_model(tmp_path
                         for owner in OWNERS:
                             loop.request("prune", owner)
                     case 3:
-                        eventually(lambda: jobs("prune") == {"staged": 6}, "what asks no model to be done")
-                        assert jobs("plan") == {"staged": 1, "running": 2, "open": 3}, "all places were taken meanwhile"
+                        eventually(lambda: jobs("prune") == {"staged": 6}, "the jobs without a model to be done")
+                        assert jobs("plan") == {"staged": 1, "running": 2, "open": 3}, (
+                            "all model slots were taken meanwhile"
+                        )
                         asks = Claims(client, worker="me").asks_model
                         assert asks(f"{RUN}/1/plan/agent:ann/0/0")
                         assert not asks(f"{RUN}/2/prune/agent:ann/0/0")

@@ -1,4 +1,4 @@
-"""Hints are what kombu itself would have published, for a whole tick at once; a broker that is away costs little."""
+"""Hints equal kombu's own messages, are published for a whole tick at once, and survive an outage of the broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cogitate.workers.transport import redis_sender
 from cogitate.workers.transport.hints import check_hint, hints_key
 
 KINDS = [kind.name for kind in kinds()]
-RANDOM = {"delivery_tag", "reply_to"}  # of the properties: new for every message, and for every app
+RANDOM = {"delivery_tag", "reply_to"}  # properties that are new for every message or app
 PREFIX = "cogitate:"
 
 
@@ -36,7 +36,7 @@ def settings_of(server: EmbeddedServer) -> Settings:
 
 
 def taken(server: EmbeddedServer, kind: str) -> list[dict[str, Any]]:
-    """The messages of a queue in the order in which a worker would take them."""
+    """Return the messages of a queue in the order in which a worker would take them."""
     with server.client(1) as client:
         drawn = [json.loads(text) for text in reversed(client.lrange(PREFIX + kind, 0, -1))]
         hints = client.lrange(hints_key(PREFIX + kind, "town", 1), 0, -1)
@@ -46,7 +46,7 @@ def taken(server: EmbeddedServer, kind: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("owner", ["agent:isabella", 'group:"50 % off" é日本', "location:a\\b\x7f{0}%(id)s%s"])
-def test_every_field_equals_kombus(valkey: EmbeddedServer, kind: str, owner: str) -> None:
+def test_every_field_of_a_hint_equals_kombus(valkey: EmbeddedServer, kind: str, owner: str) -> None:
     hinted = job(kind, owner, reserved=Cost(calls=1, tokens=1800))
     publisher = Publisher(settings_of(valkey))
     assert publisher.publish([hinted]) == 1
@@ -70,7 +70,7 @@ def test_every_field_equals_kombus(valkey: EmbeddedServer, kind: str, owner: str
     assert ours == theirs
 
 
-def test_a_worker_reads_the_job_id_out_of_it(valkey: EmbeddedServer) -> None:
+def test_a_worker_reads_the_job_id_from_a_hint(valkey: EmbeddedServer) -> None:
     publisher = Publisher(settings_of(valkey))
     jobs = [job(kind, f"agent:{name}") for kind in KINDS for name in ("ayesha", "jörg", 'q"x')]
     assert publisher.publish(jobs) == len(jobs)
@@ -85,7 +85,7 @@ def test_a_worker_reads_the_job_id_out_of_it(valkey: EmbeddedServer) -> None:
 def test_a_large_tick_is_one_round_trip_in_chunks(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_sender, "CHUNK", 7)
     publisher = Publisher(settings_of(valkey))
-    publisher.publish([job()])  # the connection is there
+    publisher.publish([job()])  # makes the connection
     writes: list[object] = []
     send: Any = AbstractConnection.send_packed_command
 
@@ -109,7 +109,7 @@ def test_an_empty_list_publishes_nothing() -> None:
     assert publisher.publish([]) == 0
 
 
-def test_a_broker_that_is_away_is_logged_once_and_found_again(tmp_path: Path) -> None:
+def test_an_outage_of_the_broker_is_logged_once_and_publishing_resumes(tmp_path: Path) -> None:
     publisher = Publisher(Settings(data_dir=tmp_path, redis_url=EmbeddedServer(tmp_path).url))
     with capture_logs() as logs:
         assert publisher.publish([job()]) == 0
@@ -128,7 +128,7 @@ def test_a_stalled_broker_costs_one_timeout(tmp_path: Path) -> None:
         assert server.pid is not None
         os.kill(server.pid, signal.SIGSTOP)
         try:
-            # It would hang for as long as the server is stopped: that it returns is the assertion.
+            # Without a timeout this call would hang while the server is stopped, so its return is the assertion.
             assert publisher.publish([job()]) == 0
         finally:
             os.kill(server.pid, signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""Workers at the start of a run: waited for, able to import what the host imports, and what they lack is said."""
+"""Workers at the start of a run: hosts wait for them, they import the host's modules, and lacking kinds are named."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ if __name__ == "__main__":
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that runs many tests at once starts workers slowly."""
+    """Extend the timeouts of starting workers for busy machines."""
     monkeypatch.setattr(readiness, "OWN", 120.0)
     monkeypatch.setattr(readiness, "SLOW", 120.0)
 
 
 @pytest.fixture
 def registered() -> Callable[[str], None]:
-    """Register a kind by a name in this process alone."""
+    """Return a function that registers a kind in this process only."""
 
     def register(name: str) -> None:
         kind = type("Dream", (Prune,), {"name": name, "order": 91})()
@@ -96,7 +96,7 @@ def test_workers_import_modules_beside_the_hosts_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tick_rate", [None, 50.0])
-def test_a_worker_that_cannot_start_stops_the_run_with_its_own_words(
+def test_a_worker_that_cannot_start_stops_the_run_with_its_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tick_rate: float | None
 ) -> None:
     module = (
@@ -123,10 +123,10 @@ def test_a_worker_that_cannot_start_stops_the_run_with_its_own_words(
         live()
     assert 20 not in lived
     assert not (tick_rate and lived)
-    assert events(logs) == ["worker.given_up"], "another of its kind would end the same"
+    assert events(logs) == ["worker.given_up"], "a restarted worker would fail the same way"
 
 
-def test_the_first_tick_of_a_paced_run_finds_workers_that_answer(tmp_path: Path) -> None:
+def test_a_paced_run_waits_for_its_workers_before_the_first_tick(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, workers=1, tick_rate=1000.0)
     keys = [hint.key for hint in trial_hints("early", kind_names())]
     with capture_logs() as logs, TickLoop(run="early", owners=OWNERS, settings=settings, ticks=3) as loop:
@@ -141,7 +141,7 @@ def test_a_run_that_waits_for_results_starts_at_once(tmp_path: Path) -> None:
         assert [tick.number for tick in loop] == [1, 2, 3]
 
 
-def test_a_stopping_host_waits_no_longer(tmp_path: Path, valkey: EmbeddedServer) -> None:
+def test_a_stopping_host_does_not_wait_for_workers(tmp_path: Path, valkey: EmbeddedServer) -> None:
     settings = Settings(data_dir=tmp_path, redis_url=valkey.url, workers=0, tick_rate=1000.0)
     with capture_logs() as logs, TickLoop(run="over", owners=OWNERS, settings=settings, ticks=3) as loop:
         loop.stop()
@@ -160,7 +160,7 @@ def test_a_run_without_workers_warns_and_continues(
 
 
 @pytest.mark.parametrize("tick_rate", [None, 50.0])
-def test_a_kind_that_no_own_worker_knows_is_named(
+def test_a_kind_unknown_to_the_hosts_workers_is_reported(
     tmp_path: Path,
     registered: Callable[[str], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -180,7 +180,7 @@ def test_a_kind_that_no_own_worker_knows_is_named(
     assert [entry["kinds"] for entry in said] == [["dream"]]
 
 
-def test_a_kind_that_no_worker_of_others_knows_is_named(
+def test_a_kind_unknown_to_all_other_workers_is_reported(
     tmp_path: Path,
     valkey: EmbeddedServer,
     worker_log: Callable[[], str],

@@ -1,4 +1,4 @@
-"""Answers that come late or twice on a connection that is kept: none becomes the answer to another request."""
+"""Late or repeated answers on a kept connection: none becomes the answer to another request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Script = Callable[["Exchange"], None]
 
 
 class Exchange:
-    """One request on a connection, and the means to answer it."""
+    """A request on a connection, which the test can answer."""
 
     def __init__(self, connection: socket.socket, request_id: str, question: str) -> None:
         self._connection = connection
@@ -26,7 +26,7 @@ class Exchange:
         self.question = question
 
     def answer(self, word: str, *, completion_id: str, headers: str = "") -> None:
-        """Send a complete answer that names this mood."""
+        """Send a complete answer with this mood."""
         self.send(response(word, completion_id, headers))
 
     def send(self, content: bytes) -> None:
@@ -40,7 +40,7 @@ def response(word: str, completion_id: str, headers: str = "") -> bytes:
 
 
 class Scripted:
-    """A server that hands the n-th request it receives to the n-th script; further ones to the last."""
+    """A server that passes the n-th request to the n-th script, and further requests to the last."""
 
     def __init__(self, *scripts: Script) -> None:
         self._scripts = scripts
@@ -118,7 +118,7 @@ def plain(word: str, completion_id: str) -> Script:
     return lambda exchange: exchange.answer(word, completion_id=completion_id)
 
 
-def test_an_answer_that_came_with_the_one_before_is_not_read(served: Callable[..., Scripted]) -> None:
+def test_an_answer_sent_together_with_the_previous_one_is_ignored(served: Callable[..., Scripted]) -> None:
     server = served(
         lambda exchange: exchange.send(response("first", "a") + response("stale", "b")), plain("second", "c")
     )
@@ -128,7 +128,7 @@ def test_an_answer_that_came_with_the_one_before_is_not_read(served: Callable[..
 
 
 class Twice:
-    """A script that answers once, and a second time when the test says so."""
+    """A script that answers once, and again when the test tells it to."""
 
     def __init__(self) -> None:
         self._first_is_read, self._stale_is_sent = threading.Event(), threading.Event()
@@ -140,12 +140,12 @@ class Twice:
         self._stale_is_sent.set()
 
     def send_stale(self) -> bool:
-        """Have the second answer sent; return whether it was."""
+        """Send the second answer, and return whether it was sent."""
         self._first_is_read.set()
         return self._stale_is_sent.wait(LONGEST)
 
 
-def test_an_answer_that_comes_on_an_idle_connection_is_not_read(served: Callable[..., Scripted]) -> None:
+def test_an_answer_on_an_idle_connection_is_ignored(served: Callable[..., Scripted]) -> None:
     twice = Twice()
     server = served(twice, plain("second", "c"))
     with client_of(server.url, 1) as client:
@@ -154,8 +154,8 @@ def test_an_answer_that_comes_on_an_idle_connection_is_not_read(served: Callable
         assert mood(client, "two") == "second"
 
 
-def test_an_answer_that_comes_while_the_client_is_busy_is_not_read(served: Callable[..., Scripted]) -> None:
-    """The bytes lie in the socket: the event loop has not looked at it since they came."""
+def test_an_answer_that_arrives_while_the_client_is_busy_is_ignored(served: Callable[..., Scripted]) -> None:
+    """Leave the bytes in the socket, which the event loop has not read since they came."""
     twice = Twice()
     server = served(twice, plain("second", "c"))
     with client_of(server.url, 1) as client:
@@ -170,7 +170,7 @@ def test_an_answer_that_comes_while_the_client_is_busy_is_not_read(served: Calla
         asking.join()
 
 
-def test_an_answer_after_the_deadline_is_not_read(served: Callable[..., Scripted]) -> None:
+def test_an_answer_after_the_deadline_is_ignored(served: Callable[..., Scripted]) -> None:
     gone, sent = threading.Event(), threading.Event()
 
     def late(exchange: Exchange) -> None:
@@ -190,8 +190,8 @@ def test_an_answer_after_the_deadline_is_not_read(served: Callable[..., Scripted
 
 
 @pytest.mark.parametrize("order", ["before its own", "instead of its own"])
-def test_an_answer_with_the_id_of_another_request_is_refused(served: Callable[..., Scripted], order: str) -> None:
-    """Servers such as vLLM return the id of the request, in a header or in the answer's own id."""
+def test_an_answer_with_another_requests_id_is_refused(served: Callable[..., Scripted], order: str) -> None:
+    """Answer as servers such as vLLM do, with the request's id in a header or in the answer's id."""
     ids: list[str] = []
 
     def first(exchange: Exchange) -> None:
@@ -209,9 +209,9 @@ def test_an_answer_with_the_id_of_another_request_is_refused(served: Callable[..
     assert server.connections == 2
 
 
-def test_a_copy_of_the_answer_before_is_refused(served: Callable[..., Scripted]) -> None:
+def test_a_copy_of_the_previous_answer_is_refused(served: Callable[..., Scripted]) -> None:
     def second(exchange: Exchange) -> None:
-        exchange.answer("first", completion_id="a")  # the copy, late: its bytes are those of the first
+        exchange.answer("first", completion_id="a")  # a late copy with the bytes of the first answer
         exchange.answer("second", completion_id="b")
 
     server = served(plain("first", "a"), second, plain("third", "c"))
@@ -220,7 +220,7 @@ def test_a_copy_of_the_answer_before_is_refused(served: Callable[..., Scripted])
     assert server.connections == 2
 
 
-def test_an_endpoint_with_constant_answers_is_believed(served: Callable[..., Scripted]) -> None:
+def test_an_endpoint_with_constant_answers_is_accepted_after_one_refusal(served: Callable[..., Scripted]) -> None:
     server = served(plain("calm", "a"))
     with client_of(server.url, 1) as client:
         found = [mood(client, question) for question in ("one", "one", "two", "three", "four", "five")]
@@ -228,7 +228,7 @@ def test_an_endpoint_with_constant_answers_is_believed(served: Callable[..., Scr
 
 
 def test_one_copy_on_a_new_connection_does_not_excuse_another(served: Callable[..., Scripted]) -> None:
-    """It may be one that a proxy mixed up, or the only thing that the endpoint says again."""
+    """Send one copy, which a proxy may have mixed up, and check that a later copy is still refused."""
 
     def closing(word: str) -> Script:
         return lambda exchange: exchange.answer(word, completion_id=word, headers="Connection: close\r\n")

@@ -1,4 +1,4 @@
-"""Worker processes live as long as their host wants, no longer and no shorter."""
+"""The supervisor of worker processes: it restarts dead workers, and no worker outlives its host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ with WorkerPool(Settings(data_dir=Path(sys.argv[1]), redis_url=sys.argv[2]), 1) 
 
 
 def alive(pid: int) -> bool:
-    """Whether the process exists and is no zombie."""
+    """Return whether a process exists and is not a zombie."""
     stat = Path(f"/proc/{pid}/stat")
     if not Path("/proc/self/stat").exists():
         pytest.skip("needs /proc to tell a zombie from a process")
@@ -46,7 +46,7 @@ def settings(valkey: EmbeddedServer, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def ready(valkey: EmbeddedServer, eventually: Callable[..., None]) -> Callable[[], None]:
-    """Wait until a worker consumes; says so by the queue that it binds."""
+    """Return a function that waits until a worker consumes, which its queue binding shows."""
 
     def wait() -> None:
         with valkey.client(1) as client:
@@ -89,7 +89,7 @@ def test_a_worker_that_keeps_dying_is_given_up(
     assert len([entry for entry in logs if entry["event"] == "worker.restarted"]) == supervisor.GIVE_UP - 1
 
 
-def test_a_worker_that_does_not_end_is_killed_when_in_a_hurry(
+def test_a_worker_that_ignores_a_hurried_stop_is_killed(
     settings: Settings, eventually: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"

@@ -1,4 +1,4 @@
-"""A worker that is busy when Redis goes away lives on, and what is no hint is dropped."""
+"""The guarded Redis transport: a busy worker survives the loss of its broker."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def job(owner: str) -> Job:
 
 
 def opened_channel(server: EmbeddedServer, cls: type[kombu_redis.Transport]) -> Any:
-    """A channel on a live server whose transport is then closed, as a worker does when it loses its broker."""
+    """Open a channel on a live server, close its transport as a worker does on losing its broker, and return it."""
     connection = Connection(kombu_url(server.url))
     connection.transport_cls = cls
     channel = connection.channel()
     transport = connection.transport
     connection.collect()
-    channel.connection = transport  # what a job's acknowledgement still holds
+    channel.connection = transport  # a job's acknowledgement still refers to this
     channel._disconnect_pools()
     return channel
 
@@ -46,7 +46,7 @@ def test_the_stock_channel_crashes_on_a_closed_transport(valkey: EmbeddedServer)
         opened_channel(valkey, kombu_redis.Transport).pool  # noqa: B018
 
 
-def test_ours_reports_a_lost_connection(valkey: EmbeddedServer) -> None:
+def test_the_guarded_channel_reports_a_lost_connection(valkey: EmbeddedServer) -> None:
     channel = opened_channel(valkey, transport.Transport)
     with pytest.raises(redis.ConnectionError, match="was closed"):
         channel.pool  # noqa: B018
@@ -83,14 +83,15 @@ def test_a_busy_worker_survives_the_loss_of_its_broker(tmp_path: Path, eventuall
         )
     publisher = Publisher(settings)
     try:
-        # More jobs than threads: some wait in the worker's hands, unacknowledged.
+        # More jobs than threads, so some are prefetched and unacknowledged.
         assert publisher.publish([job(f"agent:{number}") for number in range(6)]) == 6
         slots = settings.concurrency + SPARE
         eventually(lambda: len(list(tmp_path.glob("*.begun"))) == slots, "as many jobs to begin as it has slots")
         assert server.pid is not None
         os.kill(server.pid, signal.SIGKILL)
         eventually(
-            lambda: "Connection to broker lost" in log.read_text() or worker.poll() is not None, "the loss to be seen"
+            lambda: "Connection to broker lost" in log.read_text() or worker.poll() is not None,
+            "the loss to be noticed",
         )
         (tmp_path / "release").touch()
         eventually(lambda: "Cannot connect" in log.read_text() or worker.poll() is not None, "the worker to try again")
@@ -108,7 +109,7 @@ def test_a_busy_worker_survives_the_loss_of_its_broker(tmp_path: Path, eventuall
         server.stop()
 
 
-def test_unix_urls_become_kombus(valkey: EmbeddedServer) -> None:
+def test_a_unix_url_is_translated_for_kombu(valkey: EmbeddedServer) -> None:
     connection = Connection(kombu_url(Settings(redis_url=valkey.url).messages_url()))
     channel = connection.channel()
     with valkey.client(1) as client:

@@ -1,4 +1,4 @@
-"""A server that answers on a new connection before it is asked: no question is sent on that connection."""
+"""A server that sends an answer on a new connection before any request: the client does not use that connection."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.patience import LONGEST
 
 
 class SpeaksFirst:
-    """A server that says what it is given on its first connection, and answers every question with one mood."""
+    """A server that first sends given bytes on its first connection, and answers every request with one mood."""
 
     def __init__(self, first: bytes, tls: ssl.SSLContext | None) -> None:
         self._first, self._tls = first, tls
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._serve)
         self._said = threading.Event()
-        self.questions: list[int] = []  # on each connection
+        self.questions: list[int] = []  # number of requests on each connection
         scheme = "http" if tls is None else "https"
         self.url = f"{scheme}://localhost:{self._listening.getsockname()[1]}/v1"
 
@@ -51,7 +51,7 @@ class SpeaksFirst:
         with suppress(OSError):
             while True:
                 connection, _ = self._listening.accept()
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an answer waits for no receipt
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an answer does not wait for an ACK
                 with connection, suppress(OSError, ValueError):
                     self._talk(connection if self._tls is None else self._tls.wrap_socket(connection, server_side=True))
 
@@ -73,13 +73,13 @@ class SpeaksFirst:
 
 @contextmanager
 def asked_after_it_spoke(server: SpeaksFirst, patch: pytest.MonkeyPatch, where: str) -> Iterator[ModelClients]:
-    """A client that has each new connection when the server has spoken, which is in the `socket` or was read."""
+    """Yield a client that gets each new connection once the server has sent, with the bytes in the `socket` or read."""
     create = aiohttp.TCPConnector._create_connection
 
     async def late(self: Any, *of: Any) -> Any:
         made = await create(self, *of)
         if where == "socket":
-            server.wait_until_it_spoke()  # the event loop reads nothing meanwhile
+            server.wait_until_it_spoke()  # blocks the event loop, which reads nothing meanwhile
         else:
             await asyncio.to_thread(server.wait_until_it_spoke)
         return made
@@ -104,7 +104,7 @@ def tls(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("where", ["socket", "process"])
-def test_an_answer_that_comes_before_any_question_is_refused(
+def test_an_answer_before_any_request_is_refused(
     where: str, tls: ssl.SSLContext | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (
@@ -122,7 +122,7 @@ def test_an_answer_that_comes_before_any_question_is_refused(
 def test_tls_records_of_a_new_connection_are_not_an_answer(
     where: str, tls: ssl.SSLContext | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server of TLS 1.3 sends tickets for later sessions right after the handshake."""
+    """Accept the session tickets that a TLS 1.3 server sends right after the handshake."""
     with SpeaksFirst(b"", tls) as server, asked_after_it_spoke(server, monkeypatch, where) as client:
         answers = [ask(client) for _ in range(2)]
     assert [answer.failure for answer in answers] == [None, None]

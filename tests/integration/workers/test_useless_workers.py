@@ -1,4 +1,4 @@
-"""Workers that can do nothing: they take no messages from those that can, and say why."""
+"""Workers that cannot do any job: they leave messages to other workers and report why."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run_worker(settings: Settings, name: str, *options: str) -> subprocess.Popen
 
 
 def ended(worker: subprocess.Popen[str]) -> tuple[int, str]:
-    """The exit code and the output of a worker that ends by itself."""
+    """Wait for a worker to exit by itself, and return its exit code and output."""
     try:
         said, _ = worker.communicate(timeout=LONGEST)
     finally:
@@ -55,7 +55,7 @@ def failing(client: Redis, name: str) -> FailingWorker:
 
 
 @pytest.mark.parametrize("pool", ["threads", "prefork"])
-def test_a_worker_that_cannot_prepare_ends_before_it_takes_a_message(
+def test_a_worker_that_cannot_prepare_exits_before_it_takes_a_message(
     valkey: EmbeddedServer, tmp_path: Path, pool: str
 ) -> None:
     (tmp_path / "act.j2").write_text("{{ unclosed")
@@ -76,7 +76,7 @@ def test_a_worker_that_cannot_prepare_ends_before_it_takes_a_message(
         assert broker.llen("cogitate:act") == 1, "another worker takes it"
 
 
-def test_a_worker_that_can_claim_nothing_stops_taking_messages(
+def test_a_worker_that_fails_to_claim_stops_taking_messages(
     valkey: EmbeddedServer, tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
     (tmp_path / "claims_nothing.py").write_text(CLAIMS_NOTHING)
@@ -88,7 +88,7 @@ def test_a_worker_that_can_claim_nothing_stops_taking_messages(
     try:
         with valkey.client() as client:
             publisher.publish(jobs[:1])
-            eventually(lambda: workers_seen(client).failing, "its failure to be told", timeout=LONGEST)
+            eventually(lambda: workers_seen(client).failing, "its failure to be reported", timeout=LONGEST)
             told = failing(client, "useless@here")
             assert (told.failures, told.why, told.ended) == (1, "RuntimeError: no claim today", False)
             publisher.publish(jobs[1:])

@@ -1,4 +1,4 @@
-"""Jobs that wait for a model wait where every worker finds them: real Valkey, real workers, real HTTP."""
+"""Jobs that wait for a model stay where every worker finds them: real Valkey, workers and HTTP."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cogitate.workers.transport.hints import ASKING, hints_key, tickets_key
 
 MANY, FEW, PLACES = 40, 3, 2
 SLOTS = PLACES + 1
-TAKEN = PLACES + 2 + SLOTS + 1  # messages, by a worker at most: running, next, on their way to a slot, being read
+TAKEN = PLACES + 2 + SLOTS + 1  # most messages that a worker takes: running, next, on their way to a slot, being read
 
 
 def test_a_worker_leaves_jobs_for_which_it_has_no_place_to_other_workers(
     tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
-    """One that starts later has work at once, and another run's jobs are not behind all that the first has taken."""
+    """Check that a worker that starts later gets jobs at once, and that another run's jobs need not wait."""
     with ExitStack() as stack:
         server = stack.enter_context(EmbeddedServer(tmp_path / "server"))
         endpoint = stack.enter_context(FakeEndpoint())
@@ -56,7 +56,9 @@ def test_a_worker_leaves_jobs_for_which_it_has_no_place_to_other_workers(
         large = thinking("large", MANY)
         endpoint.wait_for_request(PLACES)
         small = thinking("small", FEW)
-        endpoint.wait_for_request(2 * PLACES)  # no hint is repeated meanwhile: both hosts are in their worlds' turns
+        endpoint.wait_for_request(
+            2 * PLACES
+        )  # no hint is repeated meanwhile, since both hosts are in their worlds' turns
         with server.client(1) as broker:
             tickets = tickets_key("cogitate:plan", ASKING)
             assert broker.llen(hints_key(tickets, "large", 1)) >= MANY - 2 * TAKEN

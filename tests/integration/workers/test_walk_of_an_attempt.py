@@ -1,4 +1,4 @@
-"""An attempt as it is traced: in the order of the architecture page, and through no more functions than it needs."""
+"""A traced attempt: it enters the modules that the architecture page lists, and few functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.repository import ROOT
 
 PACKAGE = f"{Path(cogitate.__file__).parent}/"
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
-#: An inline run has neither of the first two, and this one has no other job to pack and no batch files.
+#: Modules that an inline run with one job does not enter: lanes, kept results, packs and batch files.
 NOT_TRACED = {
     "workers/jobs/model_lane.py",
     "workers/jobs/kept_results.py",
@@ -38,7 +38,7 @@ BOUNDS = re.compile(
 
 
 def walk() -> list[str]:
-    """Return the modules of the page's rows from the claim to the settling, in their order."""
+    """Return the modules in the page's rows from the claim to the settlement, in order."""
     part = PAGE[PAGE.index("In a worker, when the hint arrives") : PAGE.index("In the host, at the due tick")]
     rows = [row.split(" | ") for row in part.splitlines() if re.match(r"\| \d+ \|", row)]
     files = [file for row in rows for file in re.findall(r"`([\w/]+\.py)`", row[2])]
@@ -46,14 +46,14 @@ def walk() -> list[str]:
 
 
 def module_of(code: CodeType) -> str:
-    """Return the file of a function within the product; "" for all others, such as the server in memory."""
+    """Return the file of a function of the product, or "" for other code and the server in memory."""
     module = code.co_filename.removeprefix(PACKAGE)
     return "" if module in (code.co_filename, "hosting/redis_in_memory.py") else module
 
 
 @contextmanager
 def traced_attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[CodeType]]]:
-    """Collect what each attempt at a reflection that a model answers enters, in order."""
+    """Collect the functions that each attempt at a reflection by a model enters, in order."""
     attempts: list[list[CodeType]] = []
     entered: list[CodeType] = []
     run = Runner.run
@@ -78,13 +78,13 @@ def traced_attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[list[CodeT
 
 
 def reflect(folder: Path, ticks: int, **options: Any) -> None:
-    """Have an agent reflect at each tick of a run without workers."""
+    """Run an agent that reflects at each tick, inline."""
     with FakeEndpoint() as endpoint:
         settings = Settings(
             data_dir=folder, llm="openai", base_url=endpoint.url, api_key="any", limit_tokens=10**6, **options
         )
         owners = {"agent:ann": cogitate.Profile(name="Ann")}
-        client = FakeRedis() if "real_day_tokens" in options else None  # a limit of a server, not of a run
+        client = FakeRedis() if "real_day_tokens" in options else None  # this limit belongs to a server, not to a run
         with TickLoop(run="walk", owners=owners, settings=settings, inline=True, client=client) as loop:
             for tick in range(ticks):
                 with loop.next_tick():
@@ -109,7 +109,7 @@ def test_an_attempt_enters_no_more_functions_than_the_page_says(
 ) -> None:
     with traced_attempts(monkeypatch) as attempts:
         reflect(tmp_path, 2)
-    entered = attempts[-1]  # the first one of a process also loads what all need
+    entered = attempts[-1]  # the first attempt of a process also loads shared resources
     # A comprehension is part of its function.
     functions = {code for code in entered if not code.co_name.startswith("<")}
     own = {code for code in functions if module_of(code).startswith(("workers/", "scheduler/"))}

@@ -1,4 +1,4 @@
-"""The command as typed: `celery -A cogitate worker` takes hints, drops the rest, and ends in one line when it must."""
+"""`celery -A cogitate worker` as typed: it runs hints, drops other messages, and reports a start error in one line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def succeeded(log: str, one: Job) -> bool:
     return f"Task {one.key.kind}[{one.id}] succeeded" in log
 
 
-def test_it_takes_a_hint_of_every_kind(
+def test_a_worker_runs_a_hint_of_every_kind(
     valkey: EmbeddedServer,
     worker_settings: Settings,
     worker_log: Callable[[], str],
@@ -45,11 +45,11 @@ def test_it_takes_a_hint_of_every_kind(
     for one in jobs:
         eventually(lambda one=one: succeeded(worker_log(), one), f"{one.id} to be run")
     with valkey.client() as client:
-        assert client.keys("*nowhere*") == []  # a run that does not exist is not brought into being by a message
+        assert client.keys("*nowhere*") == []  # a message does not create its run
 
 
 def envelope(**changes: Any) -> dict[str, Any]:
-    """A hint with parts replaced; `headers` and `properties` are merged."""
+    """Return a hint with parts replaced; `headers` and `properties` are merged."""
     properties: dict[str, Any] = {
         "correlation_id": "r/1/plan/a/0/0",
         "delivery_tag": "tag",
@@ -129,7 +129,7 @@ def test_an_invalid_hint_is_dropped(
     assert "Connection to broker lost" not in log
     with valkey.client(1) as client:
         assert client.llen("cogitate:plan") == 0
-        assert not client.exists("cogitate:unacked"), "a hint costs no note of who has it"
+        assert not client.exists("cogitate:unacked"), "no record of taken hints is kept"
 
 
 def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -153,7 +153,7 @@ def celery(*arguments: str, folder: Path, **environment: str) -> subprocess.Comp
         ({"COGITATE_CONCURRENCY": "-3"}, "concurrency (from COGITATE_CONCURRENCY): '-3': input should be greater than"),
     ],
 )
-def test_without_a_broker_the_worker_ends_with_one_line(
+def test_without_a_usable_broker_worker_and_flower_exit_with_one_line(
     tmp_path: Path, command: str, environment: dict[str, str], said: str
 ) -> None:
     ended = celery(command, folder=tmp_path, **environment)

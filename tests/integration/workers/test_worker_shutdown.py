@@ -1,4 +1,4 @@
-"""A worker that is told to stop finishes the calls that it has in flight, and leaves nothing open."""
+"""A worker that is told to stop finishes its calls in flight and leaves nothing open."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_warm_shutdown_waits_for_calls_in_flight(
                     loop.observe(owner, seen)
                     if tick.number == 2:
                         loop.request("reflect", owner)
-            # pytest's own warnings are errors; a worker's are looked for in its log.
+            # pytest turns only its own warnings into errors; a worker's appear in its log.
             environment = worker_environment(settings) | {"PYTHONWARNINGS": "always::ResourceWarning"}
             with log.open("wb") as out:
                 worker = subprocess.Popen(

@@ -11,8 +11,9 @@ from cogitate.hosting.finding import Finding
 from cogitate.ops.doctor import endpoints
 from cogitate.ops.doctor.endpoints import examine_endpoints, learned_headrooms
 from cogitate.scheduler.config.endpoints import ModelSettings
-from cogitate.scheduler.config.facts import SCHEMA
+from cogitate.scheduler.config.facts import SCHEMA, keep_settings
 from cogitate.scheduler.config.settings import PinnedSettings
+from cogitate.scheduler.inspection.vitals import RunHead
 from cogitate.scheduler.ledger.keys import ENDPOINTS, RUNS, endpoint_keys, incarnation_key, run_prefix
 
 
@@ -66,3 +67,35 @@ def test_experience_of_other_runs_is_shown(gate: dict[Any, Any], failures: int, 
     assert (theirs.what, theirs.grade) == ("endpoint theirs", grade)
     assert f"{failures} of 20 calls failed" in theirs.found
     assert bool(theirs.advice) == (grade == "warning")
+
+
+def test_a_model_that_llm_leaves_unused_is_named_with_the_variable_to_set() -> None:
+    settings = PinnedSettings(base_url="http://localhost:1/v1", model="m")
+    (only,) = examine_endpoints(settings, FakeRedis())
+    assert (only.what, only.grade) == ("endpoints", "warning")
+    assert only.found == "llm is heuristic, so base_url, model have no effect"
+    assert "COGITATE_LLM=openai" in only.advice
+
+
+@pytest.mark.parametrize(
+    ("held", "state", "grades"),
+    [
+        (True, "open", ["warning", "failed"]),
+        (True, "", ["warning", "ok"]),
+        (False, "open", ["ok", "warning"]),
+    ],
+)
+def test_a_hosted_run_that_asks_an_endpoint_of_other_settings_is_named(
+    monkeypatch: pytest.MonkeyPatch, held: bool, state: str, grades: list[str]
+) -> None:
+    client: FakeRedis = FakeRedis()
+    asks = PinnedSettings(llm="openai", limit_tokens=9_000, model="m")
+    client.set(incarnation_key("town"), "n")
+    client.hset(f"{run_prefix('town', 'n')}state", mapping={"schema": SCHEMA, "settings": keep_settings(asks)})
+    monkeypatch.setattr(endpoints, "run_heads", lambda _: [RunHead("town", "running", held)])
+    client.sadd(ENDPOINTS, "default")
+    client.hset(endpoint_keys("default")[0], mapping={"state": state, "why": "connection"})
+    first, theirs = examine_endpoints(PinnedSettings(), client)
+    assert [first.grade, theirs.grade] == grades
+    assert first.what == ("run town" if held else "endpoints")
+    assert ("COGITATE_BASE_URL" in first.advice) is held

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from cogitate.ops.formatting.job_life import job_life
+from cogitate.ops.formatting.job_life import format_delay, job_life
 from cogitate.ops.formatting.vitals import endpoints_table, format_breaker, format_class
 from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals
-from cogitate.scheduler.inspection.job_records import JobRecord
+from cogitate.scheduler.inspection.job_records import JobRecord, LateAnswer
 from cogitate.scheduler.ledger.claims import Tried
 from cogitate.tasks.job import Cost
 from cogitate.workers.llm.replies.error_responses import from_status
@@ -78,7 +79,7 @@ def test_an_unknown_failure_is_shown_unchanged() -> None:
 
 
 def test_an_endpoint_shows_the_words_of_failures_and_breaker() -> None:
-    assert format_breaker(FAILING) == "half-open for 12 s (server error 5xx)"
+    assert format_breaker(FAILING) == "half-open for 12 s (server error 5xx), one call tests it"
     console = Console(width=100, file=io.StringIO())
     console.print(endpoints_table([FAILING]))
     shown = console.file.getvalue()  # type: ignore[attr-defined]
@@ -107,3 +108,46 @@ def test_a_job_shows_the_words_of_attempts_and_end() -> None:
     life = dict(job_life(one, "", lambda *_: None))
     assert life["failure"] == "breaker_open (server error 5xx)"
     assert life["attempt"].endswith(": rate_limited 429")
+
+
+@pytest.mark.parametrize(
+    ("reason", "claims", "answered", "said"),
+    [
+        ("late", 0, None, "no worker took it"),
+        ("late", 1, None, "no answer so far"),
+        ("late", 1, 9, "1 tick"),
+        ("late", 2, 1_208, "1,200 ticks"),
+        ("failed", 1, None, ""),
+        ("none", 1, None, ""),
+    ],
+)
+def test_a_late_job_shows_how_late_its_answer_was(reason: str, claims: int, answered: int | None, said: str) -> None:
+    one = JobRecord(
+        id="town/3/plan/agent:ada/0/0",
+        kind="plan",
+        owner="agent:ada",
+        tick=3,
+        state="applied",
+        decision="admitted",
+        refused="",
+        due=8,
+        successor="",
+        reason=reason,
+        claims=claims,
+        ended=8,
+    )
+    if answered is not None:
+        late = LateAnswer(
+            tick=answered,
+            end="applied",
+            source="llm",
+            usage=Cost(),
+            saved=False,
+            model="small",
+            prompt="",
+            failure="",
+            effects=(),
+            appended=(),
+        )
+        one = msgspec.structs.replace(one, late=late)
+    assert format_delay(one) == said

@@ -60,8 +60,8 @@ def test_reflections_say_how_much_they_are_throttled_by_whom_and_why() -> None:
     card = reflections_card(run(steering=slow))
     assert graded(card) == ("25% of usual", "warn")
     assert card.lines == [
-        "throttled; left to the controller",
-        "pressure: late results 40%",
+        "throttled; adjusted automatically",
+        "slowed by late results 40%",
         "every 2,880 game minutes, usually every 720 game minutes",
         "agents that are due and wait: 7",
     ]

@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 import pytest
 
-from cogitate.ops.flower.cards import cards_of, failing_card, late_card, worse_of
+from cogitate.ops.flower.cards import cards_of, failing_card, late_card, model_card, worse_of
 from cogitate.ops.flower.run_rows import row_of
 from cogitate.ops.formatting.vitals import format_slow_kind
 from cogitate.scheduler.inspection.recent import KindTally
@@ -62,6 +62,13 @@ def test_jobs_for_which_the_model_is_too_slow_count_with_the_late_ones() -> None
 def test_the_row_of_a_run_counts_late_jobs_as_its_card_does() -> None:
     seen = run(hour=hour(ends={"applied": 10}, reasons={"too_slow": 4, "late": 1}))
     assert [late_card(seen).value, late_card(seen).grade] in row_of(seen)["cells"]
+
+
+def test_without_an_answer_no_model_is_called_slow() -> None:
+    kinds = [SlowKind(kind="act", jobs=4, model="default", ticks=None, assumed=120, most=60, tick_rate=None)]
+    seen = run(hour=hour(ends={"dropped": 9}, reasons={"too_slow": 4}), slow_kinds=kinds)
+    assert "0 late; 4 not asked, since no answer has arrived yet" in late_card(seen).lines
+    assert model_card(seen, []).value == "no answer yet"
 
 
 def test_too_slow_is_explained_by_its_figures() -> None:

@@ -91,6 +91,7 @@ def case_of(
         due=minute + ticks_of(kind.latency, tick_rate=None, clock=Clock(seconds_per_tick=60)),
         reads=(Reads(stream.owner, upto, request.numbers),),
         params=request.params,
+        summary=stream.head.summary,
     )
     return Case(job=job, profile=profile, world=world, memories={stream.owner: entries})
 

@@ -16,7 +16,7 @@ from cogitate.tasks.recall import MAX_SHOWN
 from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect
 from cogitate.tasks.summarise import Summarise
-from cogitate.workers.llm.requests.tokens import fit
+from cogitate.workers.jobs.fitting import fit
 from tests.unit.tasks.kind_cases import case_of, observation, stream_of
 
 TEMPLATES = Templates()

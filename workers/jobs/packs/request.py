@@ -194,7 +194,7 @@ class _Group:
         due = min(case.call.claim.job.due for case in self.cases)
         job = msgspec.structs.replace(first.claim.job, reserved=self.left, due=due)
         claim = msgspec.structs.replace(first.claim, case=replace(first.claim.case, job=job))
-        return Call.of(claim, prompt, first.model, cap, min(case.call.deadline for case in self.cases))
+        return Call(claim, prompt, first.model, cap, min(case.call.deadline for case in self.cases))
 
     @property
     def left(self) -> Cost:

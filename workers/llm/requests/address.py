@@ -72,6 +72,11 @@ def servers_of(settings: Settings) -> dict[str, str]:
     return {name: _shown(_base_url(endpoint) or OPENAI) for name, endpoint in settings.endpoint_table().items()}
 
 
+def called_servers(settings: Settings) -> dict[str, str]:
+    """Return the URLs that a host's own workers call; {} if workers run elsewhere, with settings of their own."""
+    return servers_of(settings) if settings.workers else {}
+
+
 def address_of(endpoint: Endpoint) -> Address:
     """Return the address and key for calls to an endpoint.
 

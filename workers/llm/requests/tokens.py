@@ -1,4 +1,4 @@
-"""Estimates a text's tokens conservatively, and fits prompts into their cap.
+"""Estimates the tokens of texts and prompts conservatively.
 
 A job reserves its budget before the provider counts, so an estimate may be too high but must not be too low. There is
 no tokenizer here: endpoints differ, and their vocabularies take megabytes and mostly need a download. Instead each part
@@ -22,27 +22,21 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from cogitate.memory.errors import CogitateError
 from cogitate.memory.language.text import FUNCTION_WORDS
 from cogitate.prompts.constraints import Constraint
-from cogitate.prompts.render import Rendered
-from cogitate.tasks.job import UNCORRECTED, Correction
-from cogitate.tasks.kind import Case, Kind, Prompt
+from cogitate.tasks.job import Correction
+from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.requests.dialect import schema_instruction
-from cogitate.workers.llm.requests.prompt_check import check_prompt
 from cogitate.workers.llm.requests.schema import narrowed_schema
 
 MESSAGE_OVERHEAD = 16  # tokens that chat templates put around a system and a user message
 _SLACK = 3  # tokens; a short text may have more tokens per character than its language usually has
-_STEPS = 64  # shares of memory tried by `fit`: 0/64 … 64/64
 
 _LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
 _WORD = re.compile(rf"(?:(?<=\S) )?[{_LATIN}]+")  # a single space belongs to the word after it
@@ -57,14 +51,10 @@ _LONGEST_LINE = 600  # characters of a cached line; a memory in a prompt has at 
 
 _RATES = tomllib.loads((resources.files(__package__) / "token_rates.toml").read_text(encoding="utf-8"))
 _COMMON = frozenset(_RATES["common_words"].split())
-_LONGEST_TOKEN = 1 + max(map(len, _COMMON))  # the most characters that count as one token: a space and a word
+LONGEST_TOKEN = 1 + max(map(len, _COMMON))  # the most characters that count as one token: a space and a word
 
 _SCRIPTS: list[list[int]] = _RATES["scripts"]
 _STARTS = [start for start, _ in _SCRIPTS]
-
-
-class PromptDoesNotFit(CogitateError, ValueError):
-    """The prompt exceeds its cap even without memories; raise the kind's cap or shorten its template."""
 
 
 class _WordExcess(dict[str, int]):
@@ -154,70 +144,3 @@ def corrected_tokens(prompt: Prompt, correction: Correction) -> int:
     """Estimate the tokens of a request, corrected by its model's factors."""
     parts = prompt_parts(prompt)
     return -(-(parts.plain * correction.plain + parts.others * correction.others) // 1_000)
-
-
-def end_of(addition: Rendered) -> str:
-    """Return an addition as the text to append to a prompt."""
-    return f"\n\n{addition.system}\n\n{addition.user}"
-
-
-def fit(
-    kind: Kind,
-    case: Case,
-    cap: int,
-    *,
-    correction: Correction = UNCORRECTED,
-    halved: bool = False,
-    addition: Rendered | None = None,
-    adapt: Callable[[Prompt], Prompt] | None = None,
-) -> Prompt:
-    """Return the prompt with the largest share of memories, in steps of 1/64, whose estimate is at most `cap` tokens.
-
-    Args:
-        correction: the factors of estimates.
-        halved: use half of that share, for an endpoint that refused the prompt as too long all the same.
-        addition: text to append to the prompt; the cap includes it.
-        adapt: adapts the prompt to the model; the cap applies to the adapted prompt.
-
-    Raises:
-        PromptDoesNotFit: if the prompt is too long even without memories.
-        WrongPrompt: if the kind returns an invalid prompt.
-    """
-
-    most_characters = _LONGEST_TOKEN * cap * 1_000 // min(*correction, 1_000)  # any longer text exceeds the cap
-
-    def prompt_with(share: float) -> Prompt:
-        prompt = check_prompt(kind.prompt(case, share))
-        prompt = prompt if adapt is None else adapt(prompt)
-        if addition is None:
-            return prompt
-        # At the end, so that a provider can reuse its cache of everything before it.
-        return replace(prompt, user=prompt.user + end_of(addition))
-
-    def fits(prompt: Prompt) -> bool:
-        # Refusing a far longer text without counting saves seconds.
-        characters = len(prompt.system) + len(prompt.user)
-        return characters <= most_characters and corrected_tokens(prompt, correction) <= cap
-
-    whole = prompt_with(1.0)
-    if fits(whole):
-        return prompt_with(0.5) if halved else whole
-    best: Prompt | None = None
-    low, high = -1, _STEPS  # low/64 is a share that fits (-1: none known), high/64 one that does not
-    while high - low > 1:
-        middle = (low + high) // 2
-        prompt = prompt_with(middle / _STEPS)
-        if fits(prompt):
-            low, best = middle, prompt
-        else:
-            high = middle
-    if best is not None:
-        return prompt_with(low / _STEPS / 2) if halved else best
-    least = prompt_with(0.0)
-    characters = len(least.system) + len(least.user)
-    size = (
-        f"{characters:,} characters, at least {characters // _LONGEST_TOKEN:,} tokens,"
-        if characters > most_characters
-        else f"about {corrected_tokens(least, correction)} tokens"
-    )
-    raise PromptDoesNotFit(f"a {kind.name} prompt has {size} without any memories, more than its cap of {cap} tokens")

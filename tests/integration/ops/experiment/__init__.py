@@ -1,1 +1,1 @@
-"""Experiments, with real workers, a real server and real HTTP."""
+"""Experiments with real workers, a real server and real HTTP."""

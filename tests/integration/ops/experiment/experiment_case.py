@@ -1,4 +1,4 @@
-"""An experiment with councils, and the command that runs it."""
+"""An experiment on councils that vote, and the command that runs it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ settings.retrieval = {retrievals}
 
 
 def write_case(folder: Path, *, limit: str, replicates: int = 10, weathers: str = '["sun", "rain", "snow"]') -> Path:
-    """Write the councils and their experiment, and return its file."""
+    """Write the councils' world and the experiment, and return the experiment's file."""
     folder.mkdir(exist_ok=True)
     (folder / "council.py").write_text(COUNCIL)
     file = folder / "votes.toml"
@@ -75,7 +75,7 @@ def write_case(folder: Path, *, limit: str, replicates: int = 10, weathers: str 
 
 
 def started(file: Path, url: str, *options: str) -> subprocess.Popen[str]:
-    """Start `cogitate sweep` on a file, with a model at a URL."""
+    """Start `cogitate sweep` on a file with the model at `url`."""
     return subprocess.Popen(
         [sys.executable, "-m", "cogitate.ops", "sweep", str(file), *options],
         env=clean_environment(COGITATE_BASE_URL=url, OPENAI_API_KEY="any"),

@@ -1,4 +1,4 @@
-"""What an experiment shows: an effect that was planted, and replicates that share no answer."""
+"""Experiments measure a planted effect, and their replicates share no answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.integration.ops.experiment.experiment_case import COUNCIL, rows_of, s
 from tests.patience import LONGEST
 
 REPLICATES, TICKS, CHANGE = 12, 9, 5
-EFFECT = 0.25  # by which rain makes a vote for a motion more likely
+EFFECT = 0.25  # added by rain to the probability of a vote for a motion
 
 EXPERIMENT = f"""
 world = "council:Council"
@@ -35,9 +35,9 @@ APART = f'{EXPERIMENT}seed = 100\nbase.world = {{weather = "rain", since = {CHAN
 
 
 class Voters:
-    """A stand-in whose votes depend on the prompt and on a nonce: how often it was asked before.
+    """A rule of the fake endpoint whose votes depend on the prompt and on a nonce: how often it was asked before.
 
-    A council has an inclination of its own, so that councils differ more than the weather makes them.
+    Each council has its own inclination, so councils differ by more than the effect of the weather.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def sweep(folder: Path, text: str, endpoint: FakeEndpoint) -> Path:
 
 
 def votes(folder: Path, condition: str) -> dict[int, float]:
-    """Return the votes for a motion in each replicate."""
+    """Return the number of votes for motions in each replicate of a condition."""
     return {
         int(row["replicate"]): float(row["value"])
         for row in rows_of(folder / "measures.csv")
@@ -76,7 +76,7 @@ def votes(folder: Path, condition: str) -> dict[int, float]:
     }
 
 
-def test_paired_forks_tell_an_effect_at_half_the_width_of_independent_runs(tmp_path: Path) -> None:
+def test_paired_forks_measure_an_effect_with_half_the_width_of_independent_runs(tmp_path: Path) -> None:
     with FakeEndpoint(rule=Voters().answer) as endpoint:
         forked = sweep(tmp_path / "forked", FORKED, endpoint)
         apart = sweep(tmp_path / "apart", APART, endpoint)
@@ -90,11 +90,11 @@ def test_paired_forks_tell_an_effect_at_half_the_width_of_independent_runs(tmp_p
     assert (paired.n, unpaired.n) == (REPLICATES, REPLICATES)
     assert paired.width <= unpaired.width / 2
     assert paired.low > 0
-    expected = EFFECT * 3 * 2  # three councillors, who vote twice on the only motion after the change, of tick 7
+    expected = EFFECT * 3 * 2  # three councillors vote twice on tick 7's motion, the only one after the change
     assert paired.low <= expected <= paired.high
     rows = rows_of(forked / "runs.csv")
     later = [int(row["calls"]) for row in rows if row["base"] == "False"]
-    assert max(later) < min(int(row["calls"]) for row in rows if row["base"] == "True")  # what came before cost nothing
+    assert max(later) < min(int(row["calls"]) for row in rows if row["base"] == "True")  # forks repeat no earlier call
     assert {int(row["by_heuristic"]) for row in rows} == {0}
 
 
@@ -105,6 +105,6 @@ def test_replicates_on_shared_workers_share_no_answer(tmp_path: Path, latency: f
         folder = sweep(tmp_path / "alike", councils.replace(f"ticks = {TICKS}", "ticks = 5"), endpoint)
         asked = endpoint.stats()
     rows = rows_of(folder / "runs.csv")
-    assert [row["by_model"] for row in rows] == ["12"] * 5  # 60 answers to twelve prompts
+    assert [row["by_model"] for row in rows] == ["12"] * 5  # 60 answers to 12 distinct prompts
     assert sum(int(row["calls"]) for row in rows) == asked.answers >= 60
     assert len({row["digest"] for row in rows}) > 1

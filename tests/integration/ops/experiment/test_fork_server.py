@@ -1,4 +1,4 @@
-"""The process that forks the hosts of an experiment leaves none behind."""
+"""The process that forks an experiment's hosts, which leaves none of them behind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from tests.faults.attacked import Eventually
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process exists that its parent has not reaped."""
+    """Return whether a process exists, even one that has exited and is not reaped yet."""
     return Path(f"/proc/{pid}").exists()
 
 
-def test_a_host_that_ends_with_a_killed_experiment_leaves_no_other_behind(
-    tmp_path: Path, eventually: Eventually
-) -> None:
+def test_a_killed_experiment_leaves_no_host_behind(tmp_path: Path, eventually: Eventually) -> None:
     def order(name: str, then: str) -> bytes:
         command = ("sh", "-c", f"echo $$ > {tmp_path / name}; {then}")
         return msgspec.json.encode(HostOrder(name, None, command, dict(os.environ), os.devnull)) + b"\n"
@@ -43,7 +41,7 @@ def test_a_host_that_ends_with_a_killed_experiment_leaves_no_other_behind(
     ):
         assert server.stdin is not None
         assert server.stdout is not None
-        server.stdout.close()  # as the death of the experiment closes it, a moment before the input ends
+        server.stdout.close()  # the death of an experiment closes this a moment before it closes the input
         server.stdin.write(order("long", "exec sleep 600") + order("short", "exit 0"))
         server.stdin.flush()
         long, short = process_of("long"), process_of("short")

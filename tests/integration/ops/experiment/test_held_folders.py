@@ -1,4 +1,4 @@
-"""An experiment whose folder another process holds: it waits a while, and Ctrl-C ends the wait."""
+"""An experiment whose folder another process has locked: it waits for a while, and Ctrl-C ends the wait."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.patience import LONGEST
 
 @pytest.fixture
 def held(tmp_path: Path) -> Iterator[Path]:
-    """A case whose folder is held."""
+    """Yield the file of an experiment whose folder is locked."""
     file = write_case(tmp_path / "case", limit="limit_tokens = 1_000", replicates=1, weathers='["sun"]')
     folder = file.with_suffix("")
     folder.mkdir()
@@ -27,7 +27,7 @@ def held(tmp_path: Path) -> Iterator[Path]:
         yield file
 
 
-def test_the_wait_ends_when_it_is_told_to_stop(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_to_stop_ends_the_wait(held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "PATIENCE", math.inf)
     asked = iter([False, False, True])
     folder = ExperimentFolder(held.with_suffix(""))

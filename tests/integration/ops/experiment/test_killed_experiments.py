@@ -1,4 +1,4 @@
-"""An experiment that is killed at any moment ends where an undisturbed one ends, within its limit."""
+"""An experiment killed and repeated reaches the results of an undisturbed one, within its limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.processes import running
 LIMIT = 100_000
 SEEDS = 2  # of each of the nine conditions
 RUNS = 9 * SEEDS
-KILLED_AFTER = (2, 8, 14)  # runs that are done
+KILLED_AFTER = (2, 8, 14)  # finished runs
 
 REFERENCE = """
 import json
@@ -43,7 +43,7 @@ print(json.dumps(digests))
 
 
 def state_of(sweep: subprocess.Popen[str], folder: Path) -> str:
-    """Return what tells why an experiment does not get on: its end, its output, its runs, and all logs."""
+    """Return the evidence of why an experiment stalls: its exit code, output, finished runs, and logs."""
     code = sweep.poll()
     sweep.kill()
     logs = [*(folder / "logs").glob("*.log"), *(folder / "data").glob("*.log")]
@@ -52,13 +52,15 @@ def state_of(sweep: subprocess.Popen[str], folder: Path) -> str:
 
 
 def reference_of(file: Path, url: str) -> subprocess.Popen[bytes]:
-    """Start the same councils in turn in one process, which prints their digests at the end."""
+    """Start one process that runs the same councils in turn and then prints their digests."""
     (file.parent / "reference.py").write_text(REFERENCE)
     command = [sys.executable, "reference.py", url, str(SEEDS)]
     return subprocess.Popen(command, cwd=file.parent, stdout=subprocess.PIPE)
 
 
-def test_councils_are_killed_three_times(tmp_path: Path, eventually: Eventually) -> None:
+def test_an_experiment_killed_three_times_reaches_the_undisturbed_digests(
+    tmp_path: Path, eventually: Eventually
+) -> None:
     file = write_case(tmp_path / "case", limit=f"limit_tokens = {LIMIT}", replicates=SEEDS)
     folder = file.with_suffix("")
     done = folder / "done.jsonl"
@@ -68,7 +70,7 @@ def test_councils_are_killed_three_times(tmp_path: Path, eventually: Eventually)
 
     with (
         FakeEndpoint(latency=0.05) as endpoint,
-        FakeEndpoint() as at_once,  # the reference calls one after the other: it would only wait
+        FakeEndpoint() as at_once,  # without latency, since the reference makes its calls one by one
         running(reference_of(file, at_once.url)) as reference,
     ):
         for count in KILLED_AFTER:
@@ -131,7 +133,7 @@ def test_an_experiment_continues_after_its_server_is_killed(tmp_path: Path, even
     assert sum(int(row["tokens"]) for row in rows) == answered.prompt_tokens + answered.completion_tokens
 
 
-def test_an_experiment_whose_server_is_silent_ends_at_one_signal_and_continues(
+def test_an_experiment_with_a_silent_server_stops_at_one_signal_and_continues_later(
     tmp_path: Path, eventually: Eventually
 ) -> None:
     limit = f"limit_tokens = {LIMIT}\nbase.settings.outage_wait = {4 * LONGEST}"

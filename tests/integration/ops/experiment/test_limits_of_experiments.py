@@ -1,4 +1,4 @@
-"""The one limit of an experiment: it stops cleanly and resumably, or goes on with heuristics."""
+"""The limit of an experiment: at it, the experiment stops and can be continued, or goes on with heuristics."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def case(folder: Path, limit: str) -> Path:
     return write_case(folder, limit=limit, replicates=2, weathers='["sun", "rain"]')
 
 
-def test_it_stops_and_continues_once_the_limit_is_raised(tmp_path: Path, endpoint: FakeEndpoint) -> None:
+def test_an_experiment_stops_at_its_limit_and_continues_once_it_is_raised(
+    tmp_path: Path, endpoint: FakeEndpoint
+) -> None:
     file = case(tmp_path / "case", f"limit_tokens = {LIMIT}")
     stopped = swept(file, endpoint, 1)
     asked = endpoint.stats()
@@ -51,12 +53,12 @@ def test_it_stops_and_continues_once_the_limit_is_raised(tmp_path: Path, endpoin
     rows = rows_of(file.with_suffix("") / "runs.csv")
     assert {(row["by_model"], row["by_heuristic"]) for row in rows} == {("9", "0")}
     answered = endpoint.stats()
-    assert sum(int(row["calls"]) for row in rows) == answered.requests  # nothing was asked twice
+    assert sum(int(row["calls"]) for row in rows) == answered.requests  # no call was repeated
     assert sum(int(row["tokens"]) for row in rows) == rest["spent"]["tokens"]
     assert answered.prompt_tokens + answered.completion_tokens == rest["spent"]["tokens"]
 
 
-def test_it_continues_with_heuristics_if_the_file_sets_this(tmp_path: Path, endpoint: FakeEndpoint) -> None:
+def test_an_experiment_set_to_heuristics_continues_past_its_limit(tmp_path: Path, endpoint: FakeEndpoint) -> None:
     file = case(tmp_path / "case", f'limit_tokens = {LIMIT}\nat_limit = "heuristics"')
     found = swept(file, endpoint, 0)
     assert (found["done"], found["stopped_at_limit"]) == (12, False)
@@ -66,7 +68,7 @@ def test_it_continues_with_heuristics_if_the_file_sets_this(tmp_path: Path, endp
     assert sum(int(row["tokens"]) for row in rows) == found["spent"]["tokens"] <= LIMIT
 
 
-def test_another_experiment_is_kept_out_of_the_folder(tmp_path: Path, endpoint: FakeEndpoint) -> None:
+def test_a_changed_experiment_is_refused_in_the_same_folder(tmp_path: Path, endpoint: FakeEndpoint) -> None:
     file = case(tmp_path / "case", "limit_tokens = 100_000")
     file.write_text(file.read_text().replace("ticks = 4", "ticks = 2").replace("replicates = 2", "replicates = 1"))
     swept(file, endpoint, 0)
@@ -77,7 +79,7 @@ def test_another_experiment_is_kept_out_of_the_folder(tmp_path: Path, endpoint: 
     assert "ticks changed since the runs" in err
 
 
-def test_a_host_that_fails_is_named_and_the_others_end(tmp_path: Path, endpoint: FakeEndpoint) -> None:
+def test_a_failed_host_is_named_and_the_others_finish(tmp_path: Path, endpoint: FakeEndpoint) -> None:
     file = case(tmp_path / "case", "limit_tokens = 100_000")
     world = file.parent / "council.py"
     world.write_text(

@@ -1,4 +1,4 @@
-"""An experiment whose runs are hosted by a program of one's own, and one that is interrupted."""
+"""An experiment whose runs are hosted by the user's own program, and one that is interrupted."""
 
 from __future__ import annotations
 

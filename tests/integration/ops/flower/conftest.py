@@ -1,4 +1,4 @@
-"""A run and a Flower that the tests of this folder look at."""
+"""The run and the Flower that the tests of this folder share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.live_flower import flower
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    """A data folder with one finished run that reached its limits."""
+    """Yield the server of a data folder with one finished run that reached its limits."""
     with EmbeddedServer(tmp_path_factory.mktemp("pages") / "data") as started, FakeEndpoint() as endpoint:
         done = typed(
             "run",
@@ -43,6 +43,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 @pytest.fixture(scope="package")
 def address(server: EmbeddedServer) -> Iterator[str]:
-    """A Flower that asks for a password and lives under a prefix."""
+    """Run a Flower with a password and a URL prefix, and yield its address."""
     with flower(server.data_dir, f"--basic-auth={LOGIN}", "--url-prefix=watch") as found:
         yield found + "/watch"

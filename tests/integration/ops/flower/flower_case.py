@@ -1,4 +1,4 @@
-"""What the tests of Flower's pages over HTTP share: the login, a page's data, the jobs of the run that they show."""
+"""Shared parts of the tests of Flower's pages over HTTP: the login, a page's data, and the jobs of the shown run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ LOGIN = "operator:secret"
 
 
 def reading(address: str, page: str, query: str = "") -> dict[str, Any]:
+    """Return the data of a page."""
     status, text = get(f"{address}/{page}/data{query}", LOGIN)
     assert status == 200, text
     found: dict[str, Any] = json.loads(text)
@@ -21,5 +22,6 @@ def reading(address: str, page: str, query: str = "") -> dict[str, Any]:
 
 
 def jobs(server: EmbeddedServer) -> list[JobRecord]:
+    """Return all jobs of the run."""
     with server.client() as client:
         return list(JobHistory(client, "town-1").all())

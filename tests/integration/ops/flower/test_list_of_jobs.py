@@ -1,4 +1,4 @@
-"""The list of jobs over plain HTTP: its filters stand in the address."""
+"""The list of jobs over plain HTTP: its filters are in the URL."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_jobs_are_listed_as_the_command_lists_them(server: EmbeddedServer, addre
         ({"model": "other"}, lambda one: False),
     ],
 )
-def test_filters_in_the_address_choose_jobs(
+def test_filters_in_the_url_choose_jobs(
     server: EmbeddedServer, address: str, filters: dict[str, Any], matches: Callable[[JobRecord], bool]
 ) -> None:
     with server.client() as client:

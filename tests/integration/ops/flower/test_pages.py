@@ -1,4 +1,4 @@
-"""Flower's pages over plain HTTP: who may see them, and what they say."""
+"""Flower's pages over plain HTTP: who may see them, and what they show."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PAGES = (
 
 
 def figures(server: EmbeddedServer) -> dict[str, Any]:
-    """Return what `cogitate status --json` is made of."""
+    """Return the figures of `cogitate status --json`."""
     with server.client() as client:
         found: dict[str, Any] = msgspec.to_builtins(summarise_run(client, "town-1"))
     return found
@@ -67,13 +67,13 @@ def test_pages_and_data_require_a_login(address: str, page: str) -> None:
     assert get(f"{address}/{page}", LOGIN)[0] == 200
 
 
-def test_probes_ask_for_no_password_and_know_whether_redis_answers(address: str) -> None:
+def test_probes_need_no_password_and_report_whether_redis_answers(address: str) -> None:
     for path in ("healthz", "readyz"):
         status, text = get(f"{address}/{path}")
         assert (status, json.loads(text)) == (200, {"redis": "answers"})
 
 
-def test_a_run_before_its_first_tick_has_its_first_page(address: str, server: EmbeddedServer) -> None:
+def test_a_run_before_its_first_tick_has_an_overview(address: str, server: EmbeddedServer) -> None:
     kept = {"settings": keep_settings(Settings())}
     with server.client() as client:
         HostLedger.create(client, "begun", state=kept)
@@ -82,11 +82,11 @@ def test_a_run_before_its_first_tick_has_its_first_page(address: str, server: Em
         finally:
             delete_run(client, "begun", force=True)
     assert (found["tick"], found["events"]) == (0, [])
-    assert [card["name"] for card in found["cards"] if card["grade"] == "bad"] == ["host"], "it has none"
+    assert [card["name"] for card in found["cards"] if card["grade"] == "bad"] == ["host"], "the run has no host"
 
 
 @pytest.mark.parametrize("page", ["/", "/workers", "/tasks", "/broker", "/overview", "/budgets", "/cadence"])
-def test_every_page_of_flower_leads_to_them(address: str, page: str) -> None:
+def test_every_page_of_flower_links_to_ours(address: str, page: str) -> None:
     text = get(address + page, LOGIN)[1]
     assert 'href="/watch/budgets"' in text
     assert 'href="/watch/cadence"' in text
@@ -94,7 +94,7 @@ def test_every_page_of_flower_leads_to_them(address: str, page: str) -> None:
     assert text.count('aria-current="page"') == 1
 
 
-def test_flowers_own_address_leads_to_the_page_to_start_with(address: str) -> None:
+def test_flowers_root_address_shows_the_overview(address: str) -> None:
     assert "<title>Cogitate · Flower</title>" in get(address + "/", LOGIN)[1]
 
 
@@ -122,7 +122,7 @@ def test_the_cards_match_the_status(server: EmbeddedServer, address: str) -> Non
     steering = status["steering"]
     assert cards["host"]["figures"] == {"lag": steering["lag"], "host_ms": steering["host_ms"], "held": 0}
     assert (cards["host"]["value"], cards["host"]["grade"]) == ("left", "")
-    assert cards["workers"]["figures"] == {"alive": 0, "expected": 0, "waiting": 0}, "they ended in order"
+    assert cards["workers"]["figures"] == {"alive": 0, "expected": 0, "waiting": 0}, "the workers left normally"
     with server.client() as client:
         (model,) = endpoint_vitals(client)
     answered = cards["model"]["figures"]
@@ -146,7 +146,7 @@ def test_the_last_hour_is_counted_from_the_journal(server: EmbeddedServer, addre
     assert [row["cells"][at][0] for at in (0, 3)] == ["0", f"{len(denied)}"]
 
 
-def test_the_accounts_are_those_of_the_status(server: EmbeddedServer, address: str) -> None:
+def test_the_accounts_match_the_status(server: EmbeddedServer, address: str) -> None:
     status = figures(server)
     found = reading(address, "budgets")
     lines = [*found["windows"], *found["owners"]["fullest"]]
@@ -177,7 +177,7 @@ def test_refused_and_degraded_jobs_are_counted_as_in_status(server: EmbeddedServ
     (day,) = [x for x in found["windows"] if (x["window"], x["scope"], x["unit"]) == ("day:0", "run", "calls")]
     assert (day["limit_words"], day["for_retries"]) == ("10 + 2 for retries", 2)
     recent = found["recent"]
-    assert (recent["first"], recent["last"]) == (1, 100)  # the whole run, so that the two can be compared
+    assert (recent["first"], recent["last"]) == (1, 100)  # the whole run, so it is comparable to the status
     assert found["denied"] == recent["refused"] == status["refused"] != {}
     for kind, facts in status["jobs"].items():
         tally = recent["kinds"][kind]
@@ -224,13 +224,14 @@ def test_charts_add_up_to_the_spending_in_the_status(server: EmbeddedServer, add
     spent = {
         line["unit"]: line["spent"] for line in status["budget"] if (line["window"], line["scope"]) == ("run:0", "run")
     }
-    with server.client() as client:  # no tick was left to journal what came after the last one
-        unsaid = [one.cost for one in spending(unjournalled(RunStore.open(client, "town-1")))]
+    with server.client() as client:  # spending after the last tick is in no journal line
+        unjournalled_costs = [one.cost for one in spending(unjournalled(RunStore.open(client, "town-1")))]
     for span in ("day", "run"):
         found = reading(address, "charts", f"?run=town-1&span={span}")
         charts = {chart["name"]: chart for chart in found["charts"]}
         for name, unit in (("tokens", "tokens"), ("money", "usd_micros")):
-            assert sum(charts[name]["totals"].values()) == spent[unit] - sum(getattr(one, unit) for one in unsaid) > 0
+            late = sum(getattr(cost, unit) for cost in unjournalled_costs)
+            assert sum(charts[name]["totals"].values()) == spent[unit] - late > 0
         ended = [
             count
             for facts in status["jobs"].values()
@@ -315,7 +316,7 @@ def test_an_altered_journal_is_reported(server: EmbeddedServer, address: str, fo
     assert not {"cogitate_budget_spent", "cogitate_open_jobs", "cogitate_lag_ticks"} & told.keys()
 
 
-def test_no_memory_is_shown_anywhere(server: EmbeddedServer, address: str) -> None:
+def test_no_page_shows_the_text_of_a_memory(server: EmbeddedServer, address: str) -> None:
     with server.client() as client:
         store = RunStore.open(client, "town-1")
         owners: Any = client.hkeys(store.key("heads"))
@@ -333,13 +334,13 @@ def test_without_runs_the_list_is_empty(valkey: EmbeddedServer) -> None:
 
 
 @pytest.mark.parametrize("page", ["overview", "budgets", "cadence"])
-def test_a_damaged_run_is_reported_and_hides_no_others(server: EmbeddedServer, address: str, page: str) -> None:
+def test_a_damaged_run_is_reported_and_hides_no_other_run(server: EmbeddedServer, address: str, page: str) -> None:
     with server.client() as client:
         HostLedger.create(client, "bad", state={})
         client.hset(RunStore.open(client, "bad").key("state"), "schema", "one")
         try:
             bad = {"run": "bad", "status": "unreadable"}
-            until(lambda: bad in reading(address, page)["runs"], "a reading of now")
+            until(lambda: bad in reading(address, page)["runs"], "a fresh reading")
             runs = reading(address, page)["runs"]
             status, text = get(f"{address}/{page}/data?run=bad", LOGIN)
             shown = get(f"{address}/{page}?run=bad", LOGIN)

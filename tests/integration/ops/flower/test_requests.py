@@ -1,4 +1,4 @@
-"""Requests from Flower's pages over plain HTTP: who may send which, and what becomes of them."""
+"""Operators' requests from Flower's pages over plain HTTP: who may send them, and how they are handled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAUSE = {"run": "town-1", "action": "pause"}
 
 @pytest.fixture
 def asked(server: EmbeddedServer) -> Iterator[Callable[[], list[ControlRequest | None]]]:
-    """The requests that wait for a host; afterwards there are none again."""
+    """Yield a function that returns the requests waiting for a host; delete them at the end."""
     with server.client() as client:
         store = RunStore.open(client, "town-1")
         yield lambda: read_asked(store.items("controls"))
@@ -48,7 +48,7 @@ def test_a_logged_in_user_may_act_and_the_history_names_them(
     assert (pause.control, pause.by) == (SetMode("paused"), "operator in Flower")
     assert lower.control == SetLimit("day.run.tokens", 70)
     history = reading(address, "steering")["history"]
-    assert all(abs(one["at"] - time.time()) < LONGEST for one in history if one["tick"]), "in real time, too"
+    assert all(abs(one["at"] - time.time()) < LONGEST for one in history if one["tick"]), "with real time too"
     assert [(one["asked"], one["by"], one["state"]) for one in history] == [
         ("limit day.run.tokens 70", "operator in Flower", "waits"),
         ("pause", "operator in Flower", "waits"),
@@ -72,7 +72,7 @@ def test_a_job_without_its_answer_can_be_retried_from_its_page(
     assert retry.control == Retry(one.id.partition("/")[2], one.owner, one.appended)
 
 
-def test_jobs_are_cancelled_only_for_a_reason_and_of_one_run(
+def test_a_cancellation_needs_a_reason_and_jobs_of_one_run(
     server: EmbeddedServer, address: str, asked: Callable[[], list[ControlRequest | None]]
 ) -> None:
     one = jobs(server)[0]
@@ -135,7 +135,7 @@ def test_all_matches_are_retried_with_a_reason(
         "hidden",
     ],
 )
-def test_requests_from_other_pages_are_refused(
+def test_requests_without_login_or_from_other_sites_are_refused(
     address: str, asked: Callable[[], list[ControlRequest | None]], login: str, headers: dict[str, str]
 ) -> None:
     status, _ = post(f"{address}/steering/ask", PAUSE, login, **headers)
@@ -143,7 +143,7 @@ def test_requests_from_other_pages_are_refused(
     assert asked() == []
 
 
-def test_no_other_site_shows_a_page_in_a_frame_or_runs_a_script_in_it(address: str) -> None:
+def test_headers_forbid_framing_and_foreign_scripts(address: str) -> None:
     for page in ("overview", "budgets", "cadence", "charts", "steering", "job?id=town-1", "workers", "tasks"):
         request = urllib.request.Request(f"{address}/{page}")
         request.add_header("Authorization", "Basic " + b64encode(LOGIN.encode()).decode())
@@ -157,7 +157,7 @@ def test_no_other_site_shows_a_page_in_a_frame_or_runs_a_script_in_it(address: s
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
         assert "samesite=strict" in headers["Set-Cookie"].lower()
         if page in ("workers", "tasks") or answer.status == 404:
-            continue  # Flower's own scripts stand in its pages
+            continue  # Flower's own pages have inline scripts of their own
         (nonce,) = re.findall(r"script-src 'self' 'nonce-([\w-]+)'", headers["Content-Security-Policy"])
         inline = re.findall(r"<(?:script|style)(?![^>]*(?:src=|application/json))[^>]*>", text)
         assert len(inline) == 2

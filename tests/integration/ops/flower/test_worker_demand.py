@@ -1,4 +1,4 @@
-"""What an autoscaler reads from Flower, of a run whose host admits jobs that no worker takes."""
+"""The demand for workers that an autoscaler reads from Flower."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ AGENTS, RATE = 30, 50.0
     ("due", "slots"),
     [
         ({}, 0),
-        ({200: 1}, 1),  # one job in twenty seconds
-        ({120: 10}, 10),  # ten in the time of one call
-        ({140: 10}, 5),  # ten in that of two
-        ({110: 10}, 10),  # less than a call: all at once, and late
-        ({140: 10, 180: 1_000}, 253),  # 1,010 in eight seconds
-        ({140: 10, 100_000: 1_000}, 5),  # the many have hours
+        ({200: 1}, 1),  # one job due in ten seconds
+        ({120: 10}, 10),  # ten jobs due within one call's time
+        ({140: 10}, 5),  # ten jobs due within two calls' time
+        ({110: 10}, 10),  # less time than a call takes: all at once, and late
+        ({140: 10, 180: 1_000}, 253),  # 1,010 jobs due in eight seconds
+        ({140: 10, 100_000: 1_000}, 5),  # the thousand are due in hours
     ],
 )
-def test_slots_follow_from_the_time_that_is_left(due: dict[int, int], slots: int) -> None:
+def test_slots_follow_from_the_time_until_jobs_are_due(due: dict[int, int], slots: int) -> None:
     assert slots_needed(due, 100, 10.0, 2.0) == slots
 
 
 def test_a_host_that_waits_needs_a_slot_for_each_job_of_its_next_boundary() -> None:
     assert slots_needed({7: 3, 8: 40}, 5, None, 2.0) == 3
-    assert slots_needed({7: 3, 8: 40}, 5, None, 0.0) == 1, "jobs that ask no model"
+    assert slots_needed({7: 3, 8: 40}, 5, None, 0.0) == 1, "jobs that call no model take no time"
 
 
-def test_flower_says_how_many_slots_open_jobs_need(tmp_path: Path) -> None:
+def test_flower_reports_the_slots_that_open_jobs_need(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path / "data") as server, server.client() as client:
         settings = PinnedSettings.tuned(
             data_dir=server.data_dir,
@@ -69,4 +69,4 @@ def test_flower_says_how_many_slots_open_jobs_need(tmp_path: Path) -> None:
                 assert len(dues) >= AGENTS, "all of them plan"
                 found = json.loads(get(f"{address}/demand")[1])
                 assert found == {"slots": math.ceil(expected), "open_jobs": len(dues)}
-            assert worker_demand(client) == WorkerDemand(slots=0, open_jobs=0), "the host has left its run"
+            assert worker_demand(client) == WorkerDemand(slots=0, open_jobs=0), "the run has no host any more"

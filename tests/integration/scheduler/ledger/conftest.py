@@ -1,4 +1,4 @@
-"""A run for tests of single scripts."""
+"""A run for the tests of single scripts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.integration.scheduler.ledger.script_case import INCARNATION, JOB, NON
 
 @pytest.fixture
 def run(client: Redis) -> Redis:
-    """A run at tick 6, whose host's next step is the fourth, with an open job that nobody has claimed."""
+    """Write a run at tick 6 with an open, unclaimed job, whose host's last step was the fourth; return its client."""
     client.set(INCARNATION, NONCE)
     state = {
         "epoch": 1,

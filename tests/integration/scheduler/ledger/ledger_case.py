@@ -36,7 +36,7 @@ HOURLY = Facts(minutes_per_tick=60)
 
 @dataclass(frozen=True, kw_only=True)
 class Think(Kind):
-    """A kind that appends what it read; due only when a host asks."""
+    """A kind whose heuristic appends what it read; due only on request."""
 
     name: str
     order: int = 10
@@ -70,26 +70,26 @@ KINDS: tuple[Kind, ...] = (
 
 
 def thought(job: Job, text: str) -> Append:
-    """The effect of a job that thought something."""
+    """Return the effect of a job that appends a reflection."""
     return Append(owner=job.key.owner, entry=Entry(type="reflection", text=text, minute=job.minute))
 
 
 def settings_of(limits: Mapping[str, int], retry_share: float = 0.2) -> Settings:
-    """Settings of a run with these limits and no guarantees."""
+    """Return settings with these limits and no guarantees."""
     return Settings.tuned(limits=dict(limits), retry_share=retry_share, guarantees={}, last_call={})
 
 
 def observe_again(loop: RunLoop, tick: Tick) -> None:
-    """A world that observes what the journal says that it observed."""
+    """Repeat the world's observations of a tick from the journal."""
     (line,) = read_journal(loop.ledger.store, tick.number, tick.number)
     for owner, entry in line.core.observed:
         loop.calls.observe(owner, entry)
 
 
 class Host:
-    """One host of a run, always in the world's turn of some tick.
+    """A host of a run, always in the world's turn of a tick.
 
-    `turn` commits that tick and goes on to the world's turn of the next.
+    `turn` commits that tick and continues to the world's turn of the next.
     """
 
     def __init__(
@@ -100,16 +100,16 @@ class Host:
         resume: bool = False,
         limits: Mapping[str, int] = FREE,
         retry_share: float = 0.2,
-        cost: Cost | Mapping[str, Cost] = CALL,  # of every job, or by kind
+        cost: Cost | Mapping[str, Cost] = CALL,  # the cost of every job, or of each kind
         kinds: Sequence[Kind] = KINDS,
         owners: Iterable[str] = (OWNER, OTHER),
         apply: Apply = "due",
         claim_cap: int = 4,
         ticks: int | None = None,
-        model: str = "",  # that jobs are to ask
+        model: str = "",  # the model that jobs call
         facts: Facts = HOURLY,
-        waits: bool = False,  # as far as rules go: it never does
-        bounds: Bounds | None = None,  # of due ticks that follow the model's latency
+        waits: bool = False,  # only what the rules assume: this host never waits
+        bounds: Bounds | None = None,  # bounds of due ticks that follow the model's latency
         again: Callable[[RunLoop, Tick], None] = observe_again,
     ) -> None:
         settings = settings_of(limits, retry_share)
@@ -156,7 +156,7 @@ class Host:
         return len(jobs)
 
     def turn(self, *requests: tuple[str, str], **more: Any) -> list[Job]:
-        """Ask for jobs (kind, owner), commit the present tick, begin the next; the jobs that were admitted."""
+        """Request jobs (kind, owner), commit the current tick and begin the next; return the admitted jobs."""
         for kind, owner in requests:
             self.loop.calls.request(kind, owner, **more)
         before = set(self.loop.state.open)
@@ -165,17 +165,17 @@ class Host:
         return [item.job for key, item in sorted(now.items()) if key not in before and item.admitted]
 
     def until(self, tick: int) -> None:
-        """Go on to the world's turn of a tick."""
+        """Continue to the world's turn of a tick."""
         while self.tick.number < tick:
             self.turn()
 
     def ended(self) -> dict[JobKey, tuple[str, str]]:
-        """End and reason of every job that has ended, from the journal."""
+        """Return end and reason of every ended job, from the journal."""
         lines = read_journal(self.ledger.store, 1, self.loop.tick)
         return {end.key: (end.end, end.reason) for line in lines for end in line.core.ended}
 
     def window(self, window: str, scope: str = "run", unit: str = "calls") -> dict[str, int]:
-        """The accounts of one cell that are not zero."""
+        """Return the non-zero accounts of a cell."""
         fields: Any = self.client.hgetall(self.ledger.store.window_key(window))
         found = {}
         for field, value in fields.items():
@@ -186,31 +186,31 @@ class Host:
 
 
 def worker(client: Redis, name: str = "w") -> Claims:
-    """A worker."""
+    """Return a worker's claims."""
     return Claims(client, worker=name)
 
 
 def claimed(claims: Claims, job: Job) -> Claim:
-    """A claim that must be granted."""
+    """Claim a job, check that the claim is granted, and return it."""
     claim = claims.claim(job.id)
     assert isinstance(claim, Claim), claim
     return claim
 
 
 def settle(claims: Claims, claim: Claim, text: str | None = "a thought", used: Cost = CALL) -> Settled:
-    """Settle with a thought, or without a result when `text` is None."""
+    """Settle a claim with a thought, or without a result if `text` is None."""
     effects = (thought(claim.job, text),) if text is not None else ()
     result = Result(effects=effects, source="llm", usage=used) if text is not None else None
     return claims.settle(claim, result, used)
 
 
 def sound(client: Redis, run: str = "r") -> None:
-    """Nothing is wrong with the run."""
+    """Check that the audit has no findings."""
     assert audit(client, run) == []
 
 
 def everything(client: Redis) -> dict[bytes, bytes]:
-    """All keys with their values."""
+    """Return all keys with their values."""
     keys: Any = client.keys("*")
     return {key: client.dump(key) for key in keys}  # type: ignore[misc]
 

@@ -1,4 +1,4 @@
-"""What tests of the ledger's scripts share: a small run written key by key, and each script called by itself."""
+"""Shared parts of the tests of the ledger's scripts: a small run written key by key, and calls of single scripts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ JOB: dict[Any, Any] = {
 }
 
 
-#: An attempt that nothing was reserved for.
+#: An attempt without a reservation.
 FREE = json.dumps({"job": "k", "worker": "w", "tick": 6, "cells": [], "reserved": [0, 0, 0]})
 
 
@@ -56,7 +56,7 @@ def plain(answer: Any) -> Any:
 
 
 def held(client: Redis, key: str) -> dict[str, str]:
-    """A hash below the run's prefix."""
+    """Return a hash of the run."""
     found: Any = client.hgetall(f"{RUN}{key}")
     return {name.decode(): value.decode() for name, value in found.items()}
 
@@ -72,12 +72,12 @@ def everything(client: Redis) -> dict[Any, Any]:
 
 
 def step(client: Redis, name: str, *args: Any, epoch: int = 1, holder: str = "h", seq: int = 4, of: str = "new") -> Any:
-    """A step of the host."""
+    """Call the script of a host's step."""
     return plain(script(client, name)(keys=[STATE], args=[RUN, epoch, holder, seq, of, *args]))
 
 
 def call(client: Redis, name: str, *args: Any) -> Any:
-    """A step of somebody else."""
+    """Call a script that is not a host's step."""
     return plain(script(client, name)(keys=[INCARNATION], args=[PREFIX, *args]))
 
 

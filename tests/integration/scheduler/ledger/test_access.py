@@ -1,4 +1,4 @@
-"""Access control: host, worker and observer each under a user of its own, with what it needs and no more."""
+"""Access control: host, worker, observer and operator each have a user with the least privileges."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OWNERS = {f"agent:{name}": Profile(name=name) for name in ("ada", "ben", "cy")}
 
 @pytest.fixture(scope="session")
 def rules(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The shipped users as the server is given them; each one's password is its own name."""
+    """Return the rules of the shipped users; each password is the user's name."""
     folder = tmp_path_factory.mktemp("rules")
     stand_in = folder / "valkey-server"
     stand_in.write_text("#!/bin/sh\nexit 0\n")
@@ -62,7 +62,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture
 def server(valkey: EmbeddedServer, rules: list[str]) -> Iterator[EmbeddedServer]:
-    """A server with the shipped users. The default user stays, for the tests."""
+    """Yield a server with the shipped users; the default user stays enabled for the tests."""
     with valkey.client() as client:
         for line in rules:
             if not line.startswith("user default "):
@@ -73,7 +73,7 @@ def server(valkey: EmbeddedServer, rules: list[str]) -> Iterator[EmbeddedServer]
 
 
 def _words(line: str) -> list[str]:
-    """The words of a rule; a selector in parentheses is one."""
+    """Split a rule into words; a selector in parentheses is one word."""
     words: list[str] = []
     for part in line.split(" "):
         if words and words[-1].startswith("(") and not words[-1].endswith(")"):
@@ -105,7 +105,7 @@ def settings_of(server: EmbeddedServer, role: str, folder: Path, **more: Any) ->
 
 
 def refusals(server: EmbeddedServer, *roles: str) -> list[tuple[str, str]]:
-    """Return what these users were refused so far."""
+    """Return the user and object of each refusal of these users so far."""
     with server.client() as admin:
         log: Any = admin.acl_log()
     return [(entry["username"], entry["object"]) for entry in log if entry["username"] in roles]
@@ -113,7 +113,7 @@ def refusals(server: EmbeddedServer, *roles: str) -> list[tuple[str, str]]:
 
 @contextmanager
 def worker(settings: Settings) -> Iterator[Path]:
-    """A worker as compose starts it, for a block; its log."""
+    """Run a worker as compose starts it for a block, and yield its log."""
     log = settings.data_dir / "worker.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -131,7 +131,7 @@ def worker(settings: Settings) -> Iterator[Path]:
         process.wait(LONGEST)
 
 
-def test_a_whole_run_with_each_under_its_own_user(
+def test_a_whole_run_works_with_each_process_under_its_own_user(
     server: EmbeddedServer, tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
     places = {"COGITATE_REDIS_URL": url(server, "observer"), "COGITATE_BROKER_URL": url(server, "observer", 1)}
@@ -174,19 +174,21 @@ def test_a_whole_run_with_each_under_its_own_user(
             assert "celery@" in get(address + "/workers?json=1", "me:secret")[1]
         with client_of(server, "host") as owner:
             delete_run(owner, "town", force=True)
-    # Flower may tell workers nothing, so it cannot ask them either; what it shows of them comes with their events.
+    # Flower may not publish to workers, so it cannot query them; what it shows of them comes from their events.
     assert set(refusals(server, *ROLES)) == {("observer", "publish")}
 
 
 def live(settings: Settings, server: EmbeddedServer) -> None:
-    """Two days, with something to remember and an operator who interferes."""
+    """Run two days with observations and an operator who changes a cadence."""
     with TickLoop(run="town", owners=OWNERS, settings=settings, ticks=300) as loop:
         for tick in loop:
             if tick.number % 6 == 0:
                 loop.observe("agent:ada", {"text": f"The mill stood still at {tick.number}.", "minute": tick.minute})
             if tick.number == 200:
                 with client_of(server, "operator") as operator:
-                    ask(operator, "town", [SetCadence("reflect", 500)], wait=0.01)  # for an answer after this tick
+                    ask(
+                        operator, "town", [SetCadence("reflect", 500)], wait=0.01
+                    )  # the answer comes only after this tick
 
 
 FORBIDDEN: dict[str, tuple[Callable[[Redis, str], object], ...]] = {
@@ -258,7 +260,7 @@ def test_each_user_has_the_least_privileges(server: EmbeddedServer, tmp_path: Pa
         assert audit(admin, "town") == []
 
 
-def test_a_worker_may_free_what_a_missed_one_holds_and_hold_it_again(server: EmbeddedServer) -> None:
+def test_a_worker_may_free_and_restore_the_slot_of_a_missed_one(server: EmbeddedServer) -> None:
     with client_of(server, "worker") as client:
 
         def asks(caller: str, at: int) -> Any:
@@ -276,7 +278,7 @@ def test_a_worker_may_free_what_a_missed_one_holds_and_hold_it_again(server: Emb
     assert refusals(server, "worker") == []
 
 
-def test_a_host_may_ask_whether_writes_are_refused(server: EmbeddedServer) -> None:
+def test_a_host_may_probe_whether_writes_are_refused(server: EmbeddedServer) -> None:
     with client_of(server, "host") as client:
         client.setrange(PROBE, 0, "")
         assert not client.exists(PROBE)
@@ -285,13 +287,13 @@ def test_a_host_may_ask_whether_writes_are_refused(server: EmbeddedServer) -> No
 def was_refused(attempt: Callable[[Redis, str], object], client: Redis, prefix: str) -> bool:
     try:
         attempt(client, prefix)
-    except ResponseError as error:  # of which NoPermissionError is one; in a script it is only said
+    except ResponseError as error:  # NoPermissionError is a subclass; within a script only the message tells
         return "permission" in str(error)
     return False
 
 
 @pytest.mark.parametrize("role", ["host", "observer"])
-def test_commands_call_a_refusal_by_its_name(server: EmbeddedServer, role: str) -> None:
+def test_commands_report_a_missing_permission(server: EmbeddedServer, role: str) -> None:
     (finding,) = examine_workers(make_app(url(server, role, 1)), (), expected=True)
     assert (finding.what, finding.grade) == ("workers", "warning")
     with client_of(server, role) as client, pytest.raises(NoPermissionError) as caught:

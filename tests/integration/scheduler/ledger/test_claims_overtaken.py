@@ -1,4 +1,4 @@
-"""What a worker reads after its claim may be gone by then, or not be told: then nobody thinks, and nothing is kept."""
+"""Claims whose inputs vanish or cannot be read: the job is returned and no attempt is held."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, worker
 
 
-def test_a_job_with_missing_facts_is_returned_and_its_facts_reread(client: Redis) -> None:
+def test_a_job_with_missing_facts_is_returned_and_its_facts_are_reread(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -21,7 +21,7 @@ def test_a_job_with_missing_facts_is_returned_and_its_facts_reread(client: Redis
     assert claims.claim(job.id) == "closed"
     assert client.hlen(host.ledger.store.key("attempts")) == 0
     client.hset(key, mapping=kept)
-    assert claimed(claims, job).case.world.clock.seconds_per_tick == 3600, "not what facts are by default"
+    assert claimed(claims, job).case.world.clock.seconds_per_tick == 3600, "the run's facts, not the defaults"
 
 
 def test_a_claim_whose_facts_cannot_be_read_now_is_given_back_later(client: Redis) -> None:

@@ -1,4 +1,4 @@
-"""A cluster of real servers as ledger: routing, slots that move, what concerns all servers, commands, refusals."""
+"""A cluster of real servers as ledger: routing, moving slots, commands over all servers, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.patience import LONGEST, wait_until
 from tests.redis_cluster import Cluster, Node
 
 OWNERS = {"agent:ada": Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
-RUNS = ["a", "b", "c", "d"]  # on all three servers
+RUNS = ["a", "b", "c", "d"]  # their slots are on all three servers
 NOTE = "redis.call('HSET', KEYS[1] .. ':note', 'text', ARGV[1]) return ARGV[1]"
 
 
@@ -48,7 +48,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(params=[Redis, CombinedRedis])
 def client(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Redis]:
-    """Yield a client as hosts have it, and one as workers have it, of an empty cluster."""
+    """Yield a host's client of an empty cluster, and as second parameter a worker's."""
     for node in cluster.nodes:
         node.client.flushall()
     with connect(cluster.url, LONGEST, client=request.param) as client:
@@ -62,7 +62,7 @@ def settings_of(cluster: Cluster, valkey: EmbeddedServer, tmp_path: Path) -> Set
     )
 
 
-def test_each_key_is_on_the_server_that_has_its_slot(cluster: Cluster, client: Redis) -> None:
+def test_each_key_is_on_the_server_of_its_slot(cluster: Cluster, client: Redis) -> None:
     note = client.register_script(NOTE)
     for run in RUNS:
         assert note(keys=[f"{{{run}}}"], args=[run]) == run.encode()
@@ -89,7 +89,7 @@ def test_a_pipeline_over_servers_answers_in_its_order(client: Redis) -> None:
             pipe.execute()
 
 
-def test_reads_of_a_run_are_of_one_instant(client: Redis) -> None:
+def test_reads_of_a_run_see_one_state(client: Redis) -> None:
     client.hset("{a}:state", mapping={"tick": 1})
     assert read_at_once(client, lambda pipe: (pipe.hget("{a}:state", "tick"), pipe.exists("{a}:state"))) == [b"1", 1]
 
@@ -107,15 +107,15 @@ def test_a_run_waits_while_its_slot_moves_key_by_key_and_continues_elsewhere(clu
         begin_move(slot, here, there)
         with pytest.raises(TryAgainError, match="moves to another server"):
             host.ledger.collect(2, "due")
-        assert client.hgetall(state) == before, "the script wrote nothing before it met a key that is not there"
+        assert client.hgetall(state) == before, "the script wrote nothing before it met a missing key"
         move_keys(here, there, state)
-        assert client.hgetall(state) == before, "a single key is found where it is"
+        assert client.hgetall(state) == before, "a single key is found on its server"
         with client.pipeline(transaction=False) as pipe:
             pipe.hget(state, "tick")
             assert pipe.execute() == [before[b"tick"]]
         with pytest.raises(TryAgainError, match="moves to another server"):
             host.ledger.collect(2, "due")
-        assert client.hgetall(state) == before, "nor is it run where only a part of the keys is"
+        assert client.hgetall(state) == before, "the script does not run where only some of its keys are"
         keys = here.ask("CLUSTER GETKEYSINSLOT", slot, 1000)
         assert isinstance(keys, list)
         move_keys(here, there, *keys)
@@ -144,7 +144,7 @@ def end_move(slot: int, cluster: Cluster, there: Node) -> None:
     assert isinstance(name, bytes)
     for node in (there, *cluster.nodes):
         node.ask("CLUSTER SETSLOT", slot, "NODE", name.decode())
-    there.ask("CLUSTER BUMPEPOCH")  # or a heartbeat of the former owner, still under way, gives it the slot again
+    there.ask("CLUSTER BUMPEPOCH")  # otherwise a delayed heartbeat of the former owner would reclaim the slot
 
     def known() -> bool:
         return all(owner_of(slot, node) == name for node in cluster.nodes)
@@ -153,13 +153,13 @@ def end_move(slot: int, cluster: Cluster, there: Node) -> None:
 
 
 def owner_of(slot: int, node: Node) -> object:
-    """Return the id of the server that has a slot, as a server says."""
+    """Return the id of a slot's owner according to a server."""
     parts = node.ask("CLUSTER", "SLOTS")
     assert isinstance(parts, list)
     return next(owner[2] for first, last, owner, *_ in parts if first <= slot <= last)
 
 
-def test_runs_of_a_cluster_have_the_digest_of_a_single_server(
+def test_runs_on_a_cluster_have_the_digest_of_a_single_server(
     cluster: Cluster, client: Redis, valkey: EmbeddedServer, tmp_path: Path
 ) -> None:
     settings = settings_of(cluster, valkey, tmp_path)
@@ -219,12 +219,12 @@ def test_a_cluster_is_reached_by_tls(tmp_path: Path) -> None:
             check_soon(url)
 
 
-def test_a_server_of_a_cluster_is_no_ledger_by_itself(cluster: Cluster) -> None:
+def test_a_single_server_of_a_cluster_is_refused_as_ledger(cluster: Cluster) -> None:
     with pytest.raises(ConfigurationError, match=r"is one server of a cluster: write redis\+cluster://"):
         check_soon(f"redis://127.0.0.1:{cluster.nodes[0].port}")
 
 
-def test_a_cluster_is_no_broker(cluster: Cluster, valkey: EmbeddedServer, tmp_path: Path) -> None:
+def test_a_cluster_is_refused_as_broker(cluster: Cluster, valkey: EmbeddedServer, tmp_path: Path) -> None:
     settings = settings_of(cluster, valkey, tmp_path)
     one = SecretStr(f"redis://127.0.0.1:{cluster.nodes[0].port}")
     for broker in (None, one):

@@ -1,4 +1,4 @@
-"""Deleting a run: nothing of it stays, nobody brings it back, and a host at work is not robbed of it unasked."""
+"""Deleting a run: no key remains or returns, and a live host keeps its run unless forced."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, c
 
 
 def keys_of(client: Redis, run: str) -> set[bytes]:
-    """All that the server holds under a run's name; a scan has no order of its own, and may name a key twice."""
+    """Return the keys of a run; a set, since a scan may return a key twice."""
     return {key for key in client.scan_iter(count=1000) if b"{%s}" % run.encode() in key}
 
 
-def test_every_key_and_the_name_are_gone_and_workers_bring_none_back(valkey: EmbeddedServer) -> None:
+def test_deletion_removes_every_key_and_workers_restore_none(valkey: EmbeddedServer) -> None:
     with valkey.client() as client:
         host, other = Host(client, run="gone"), Host(client, run="gone.too")
         jobs = host.turn(("think", OWNER), ("think", OTHER), ("muse", OWNER))
@@ -44,7 +44,7 @@ def test_every_key_and_the_name_are_gone_and_workers_bring_none_back(valkey: Emb
         other.turn()
 
 
-def test_a_run_is_not_taken_from_a_host_that_lives(valkey: EmbeddedServer) -> None:
+def test_a_run_with_a_live_host_is_deleted_only_by_force(valkey: EmbeddedServer) -> None:
     with valkey.client() as client:
         host = Host(client, run="held")
         presence = Presence(host.ledger, lease=60.0)
@@ -56,11 +56,11 @@ def test_a_run_is_not_taken_from_a_host_that_lives(valkey: EmbeddedServer) -> No
             assert delete_run(client, "held", force=True)
         finally:
             presence.stop()
-        assert not host.ledger.present(b"{}", 60.0), "the host brings nothing back"
+        assert not host.ledger.present(b"{}", 60.0), "the host restores no key"
         assert keys_of(client, "held") == set()
 
 
-def test_a_host_that_takes_a_step_meanwhile_keeps_its_run(
+def test_a_host_that_steps_during_the_deletion_keeps_its_run(
     valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with valkey.client() as client:
@@ -78,7 +78,7 @@ def test_a_run_whose_host_is_gone_can_be_deleted(valkey: EmbeddedServer) -> None
         assert keys_of(client, "left") == set()
 
 
-def test_a_deletion_that_was_interrupted_is_completed(valkey: EmbeddedServer) -> None:
+def test_an_interrupted_deletion_is_completed(valkey: EmbeddedServer) -> None:
     with valkey.client() as client:
         host = Host(client, run="half")
         host.turn(("think", OWNER))
@@ -90,7 +90,7 @@ def test_a_deletion_that_was_interrupted_is_completed(valkey: EmbeddedServer) ->
             delete_run(client, "half")
 
 
-def test_a_new_run_of_the_name_is_spared(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_run_of_the_same_name_is_not_deleted(valkey: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with valkey.client() as client:
         Host(client, run="again")
         created: list[Host] = []

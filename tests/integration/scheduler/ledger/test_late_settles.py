@@ -1,4 +1,4 @@
-"""Answers that come after their job's end, on a real server: taken once, at the next boundary, and paid for once."""
+"""Answers that arrive after their job's end, on a real server: applied once, at the next boundary, and charged once."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def client(valkey: EmbeddedServer) -> Iterator[Redis]:
 
 
 def begun(client: Redis, **options: Any) -> tuple[Host, Job, Claim]:
-    """A host, and a job that somebody has claimed."""
+    """Start a host with a claimed job; return host, job and claim."""
     host = Host(client, model="m", cost=Cost(calls=1, tokens=30), **options)
     (job,) = host.turn(("think", OWNER))
     return host, job, claimed(worker(client), job)
 
 
 def late(host: Host) -> list[tuple[int, Ended]]:
-    """The late answers in the journal, with their ticks."""
+    """Return the late answers in the journal with their ticks."""
     lines = read_journal(host.ledger.store, 1, host.loop.tick)
     return [(line.core.tick, ended) for line in lines for ended in line.core.late]
 
 
 def kept(host: Host) -> tuple[int, int]:
-    """How many jobs the ledger awaits, and how many answers lie there."""
+    """Return the number of awaited jobs and of offered answers."""
     awaited, offered = (host.client.hlen(host.ledger.store.key(name)) for name in ("awaited", "offered"))
     return awaited, offered  # type: ignore[return-value]
 
@@ -85,10 +85,10 @@ def test_a_late_answer_replaces_the_heuristic_result(client: Redis) -> None:
     sound(host)
 
 
-def test_it_may_come_between_the_hosts_look_and_its_commit(client: Redis) -> None:
+def test_an_answer_between_collect_and_commit_is_applied_as_late(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due)
-    assert settle(worker(client), claim) == "staged", "the host has looked, and found it out"
+    assert settle(worker(client), claim) == "staged", "the host has already collected without it"
     host.turn()
     assert reflections(host) == [("a thought", False)]
     host.turn()
@@ -98,7 +98,7 @@ def test_it_may_come_between_the_hosts_look_and_its_commit(client: Redis) -> Non
 
 
 @pytest.mark.parametrize("after_its_end", [False, True])
-def test_a_dead_jobs_answer_counts_as_well(client: Redis, after_its_end: bool) -> None:
+def test_the_answer_of_a_dead_job_is_applied(client: Redis, after_its_end: bool) -> None:
     host, job, claim = begun(client, claim_cap=1)
     host.ledger.collect(host.tick.number, "due", [claim.token])
     if after_its_end:
@@ -147,7 +147,7 @@ def test_heuristic_results_are_not_offered_late(client: Redis) -> None:
     sound(host)
 
 
-def test_it_is_not_offered_once_nothing_is_left_to_replace(client: Redis) -> None:
+def test_an_answer_with_nothing_left_to_replace_is_only_charged(client: Redis) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
     host.loop.calls.leave(OWNER)
@@ -195,7 +195,7 @@ def test_a_resumed_host_reaches_the_same_state(client: Redis, when: str) -> None
             host = Host(client, run=run, model="m", resume=True)
         assert settle(worker(client), claim) == "offered"
         host.until(job.due + 2)
-        if resumed == "when it was taken":  # and nothing of it is written
+        if resumed == "when it was taken":  # but not committed
             assert [change.source for change in host.tick.applied] == ["llm"]
             host = Host(client, run=run, model="m", resume=True)
         host.until(job.due + 4)
@@ -205,7 +205,7 @@ def test_a_resumed_host_reaches_the_same_state(client: Redis, when: str) -> None
     sound(host)
 
 
-def test_a_commit_whose_reply_is_lost_takes_it_once(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_with_a_lost_reply_applies_a_late_answer_once(client: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     host, job, claim = begun(client)
     host.until(job.due + 1)
     assert settle(worker(client), claim) == "offered"
@@ -227,7 +227,7 @@ def test_a_commit_whose_reply_is_lost_takes_it_once(client: Redis, monkeypatch: 
 
 
 class Twice:
-    """Sends a step again when its reply is lost."""
+    """An outage policy that repeats a step once if its reply is lost."""
 
     lost = 0.0
 
@@ -267,7 +267,7 @@ def test_reading_a_job_shows_its_late_answer(client: Redis) -> None:
         ("awaited", "[]", "the records awaited, offered cannot be read"),
     ],
 )
-def test_the_auditor_finds(client: Redis, key: str, value: str, finding: str) -> None:
+def test_the_auditor_finds_faulty_records_of_late_answers(client: Redis, key: str, value: str, finding: str) -> None:
     host, job, _ = begun(client)
     host.until(job.due + 1)
     assert audit(client, "r") == []

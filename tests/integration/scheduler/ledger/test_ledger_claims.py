@@ -1,4 +1,4 @@
-"""The ledger on a real Valkey: which worker gets a job, how often, and what it reads."""
+"""The ledger on a real Valkey: claims, attempts, and the inputs of a claimed job."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_claim_sent_again_is_the_same_attempt(client: Redis) -> None:
 
 
 def test_an_unanswered_claim_is_given_back(client: Redis) -> None:
-    """The ledger made a claim whose answer never came; as the worker lives, its lease would never run out."""
+    """Lose the reply of a claim: as the worker lives, its lease would never expire."""
     host = Host(client)
     (job, other) = host.turn(("think", OWNER), ("think", OTHER))
     claims = worker(client)
@@ -72,7 +72,7 @@ def test_an_unanswered_claim_is_given_back(client: Redis) -> None:
     sound(client)
 
 
-def test_a_claim_that_cannot_be_used_is_given_back_at_once(client: Redis) -> None:
+def test_a_claim_of_an_unreadable_job_is_given_back_at_once(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     record, attempts = host.ledger.store.job_key(job.key.text()), host.ledger.store.key("attempts")
@@ -80,7 +80,7 @@ def test_a_claim_that_cannot_be_used_is_given_back_at_once(client: Redis) -> Non
     for damaged in (b"{", kept.replace(b'"think"', b'"muse"')):
         client.hset(record, "job", damaged)
         assert worker(client).claim(job.id) == "unreadable"
-        assert not client.exists(attempts), "nobody has it"
+        assert not client.exists(attempts), "no attempt is held"
     client.hset(record, "job", kept)
     assert claimed(worker(client, "another"), job).number == 3
 
@@ -106,7 +106,7 @@ def test_a_paused_run_hands_out_nothing(client: Redis) -> None:
 
 
 def test_a_job_is_not_handed_out_after_its_due_tick(client: Redis) -> None:
-    """Another host's commit may be ahead of what closes the job: the due tick alone refuses it."""
+    """Let a commit be ahead of the job's closing: the due tick alone must refuse the claim."""
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     client.hset(host.ledger.store.key("state"), "tick", job.due)
@@ -115,7 +115,7 @@ def test_a_job_is_not_handed_out_after_its_due_tick(client: Redis) -> None:
     claimed(worker(client), job)
 
 
-def test_the_cap_counts_claims_not_hints(client: Redis) -> None:
+def test_the_claim_cap_counts_claims_and_not_hints(client: Redis) -> None:
     host = Host(client, claim_cap=2)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -141,7 +141,7 @@ def test_retries_use_the_unused_limit_of_their_tick(client: Redis) -> None:
         assert settle(claims, claimed(claims, job), None) == "freed"
     assert claimed(claims, first).number == 4
     assert host.window(f"tick:{first.key.tick}") == {"reserved": 1, "spent": 4, "pool": 3}
-    assert claims.claim(second.id) == "dead", "the limit is used up"
+    assert claims.claim(second.id) == "dead", "the limit is exhausted"
     sound(client)
 
 
@@ -193,9 +193,7 @@ def test_a_worker_reads_the_same_as_the_host(client: Redis) -> None:
 
 
 @pytest.mark.parametrize("numbers", [None, (1, 2)])
-def test_a_worker_reads_no_rating_that_came_after_its_job_was_admitted(
-    client: Redis, numbers: tuple[int, ...] | None
-) -> None:
+def test_a_worker_reads_no_rating_later_than_its_jobs_admission(client: Redis, numbers: tuple[int, ...] | None) -> None:
     host = Host(client, kinds=(Think(name="think", latency=9),))
     for text in ("seen first", "seen then"):
         host.loop.calls.apply(Append(owner=OWNER, entry=Entry(type="observation", text=text, minute=host.tick.minute)))

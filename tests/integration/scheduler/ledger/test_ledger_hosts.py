@@ -1,4 +1,4 @@
-"""The ledger on a real Valkey: who is the host of a run, and how a run ends."""
+"""The ledger on a real Valkey: the host of a run, and the end of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cogitate.scheduler.ledger.ledger import HostLedger
 from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, everything, sound, worker
 
 
-def test_a_name_is_taken_once(client: Redis) -> None:
+def test_a_run_name_is_taken_once(client: Redis) -> None:
     Host(client)
     with pytest.raises(RunExists, match="'r' exists already"):
         Host(client)
@@ -59,8 +59,8 @@ def test_each_part_of_a_hosts_identity_is_checked(client: Redis, field: str) -> 
     assert kept is not None
 
 
-def test_a_host_that_was_forgotten_stops(client: Redis) -> None:
-    """The ledger lost its last step, as after a power loss: the host is ahead and must not go on."""
+def test_a_host_ahead_of_a_rolled_back_ledger_stops(client: Redis) -> None:
+    """Let the ledger lose its last step, as after a power loss: the host is ahead and must stop."""
     host = Host(client)
     host.turn()
     state = host.ledger.store.key("state")
@@ -71,7 +71,7 @@ def test_a_host_that_was_forgotten_stops(client: Redis) -> None:
         host.turn()
 
 
-def test_the_end_of_a_run_is_confirmed(client: Redis) -> None:
+def test_a_fenced_host_cannot_finish_its_run(client: Redis) -> None:
     host = Host(client, ticks=2)
     host.turn()
     Host(client, resume=True, ticks=2)

@@ -1,4 +1,4 @@
-"""The ledger on a real Valkey: what is kept, and what is gone for good."""
+"""The ledger on a real Valkey: which memories, jobs and windows are kept or deleted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_oldest_archived_entries_are_deleted_unless_a_job_may_read_them(clie
     host.turn()
     archived = host.loop.state.streams[OWNER].archived
     assert job.key in host.loop.state.open
-    assert sorted(archived) == [1, 6], "what was archived before the job was made is not read by it"
+    assert sorted(archived) == [1, 6], "the job does not read entries archived before it was made"
     host.loop.calls.apply(Archive(owner=OWNER, numbers=(4,)))
     host.turn()
     host.turn()
@@ -74,7 +74,7 @@ def test_the_oldest_archived_entries_are_deleted_unless_a_job_may_read_them(clie
     sound(client)
 
 
-def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
+def test_no_tick_exceeds_the_limit_of_archived_entries(client: Redis) -> None:
     host = Host(client, facts=Facts(limits=MemoryLimits(max_archived=2)))
     observe(host, 9)
     host.turn()
@@ -87,7 +87,7 @@ def test_no_tick_leaves_more_archived_than_may_be(client: Redis) -> None:
     sound(client)
 
 
-def test_forgotten_jobs_leave_no_links(client: Redis) -> None:
+def test_forgotten_entries_leave_no_links(client: Redis) -> None:
     host = Host(client, facts=Facts(minutes_per_tick=10, limits=MemoryLimits(max_archived=1)))
     observe(host, 4)
     host.turn()
@@ -95,7 +95,7 @@ def test_forgotten_jobs_leave_no_links(client: Redis) -> None:
     host.turn()
     host.loop.calls.apply(Archive(owner=OWNER, numbers=(3,)))
     into = host.ledger.store.owner_key("into", OWNER)
-    assert client.hkeys(into) == [b"2"], "the first has been forgotten at once"
+    assert client.hkeys(into) == [b"2"], "the first was forgotten at once"
     host.turn()
     host.turn()
     assert list(host.loop.state.streams[OWNER].archived) == [3]
@@ -159,7 +159,7 @@ def test_ended_jobs_leave_no_keys(client: Redis, apply: Any) -> None:
     assert client.smembers(host.ledger.store.key("windows")) == {b"day:0", b"run:0"}
 
 
-def test_a_window_that_is_gone_stays_gone(client: Redis) -> None:
+def test_a_late_settlement_does_not_restore_a_deleted_window(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 5})
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -175,7 +175,7 @@ def test_a_window_that_is_gone_stays_gone(client: Redis) -> None:
     sound(client)
 
 
-def test_a_tick_is_committed_after_the_one_before(client: Redis) -> None:
+def test_a_tick_is_committed_only_after_its_predecessor(client: Redis) -> None:
     host = Host(client)
     host.turn()
     client.hset(host.ledger.store.key("state"), "tick", 7)
@@ -184,7 +184,7 @@ def test_a_tick_is_committed_after_the_one_before(client: Redis) -> None:
     assert client.llen(host.ledger.store.key("journal")) == 1
 
 
-def test_a_run_that_is_gone_is_not_brought_back(client: Redis) -> None:
+def test_a_deleted_run_is_not_restored_by_workers_or_its_host(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 5})
     first, second = host.turn(("think", OWNER), ("think", OTHER))
     claims = worker(client)

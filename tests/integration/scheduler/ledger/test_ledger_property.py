@@ -1,4 +1,4 @@
-"""Races of hosts, workers and lost leases against a real Valkey: the accounts hold after every step.
+"""Races of hosts, workers and lost leases on a real Valkey: the accounts agree after every step.
 
 `COGITATE_TEST_EXAMPLES=2000` searches longer, with random seeds.
 """
@@ -58,11 +58,11 @@ limits = st.dictionaries(st.sampled_from(CELLS), st.integers(0, 12), max_size=5)
 )
 requests = st.lists(st.tuples(st.sampled_from([kind.name for kind in KINDS]), st.sampled_from(OWNERS)), max_size=5)
 index = st.integers(0, 1000)
-factor = st.sampled_from([0.0, 0.3, 1.0, 1.0, 2.5])  # of the reservation that an attempt really used
+factor = st.sampled_from([0.0, 0.3, 1.0, 1.0, 2.5])  # the share of its reservation that an attempt uses
 
 
 class Races(RuleBasedStateMachine):
-    """Any interleaving of what hosts and workers may do. `attempts` is the model: what each attempt told."""
+    """A state machine of hosts and workers. `attempts` is the model: the reservation and usage of each attempt."""
 
     client: ClassVar[Redis]
 
@@ -75,7 +75,7 @@ class Races(RuleBasedStateMachine):
         self.stale: list[Host] = []
         self.workers = [worker(self.client, f"w{i}") for i in range(3)]
         self.jobs: list[Job] = []
-        self.newest: dict[JobKey, str] = {}  # token of the attempt that was claimed last
+        self.newest: dict[JobKey, str] = {}  # token of each job's last claimed attempt
         self.claims: list[tuple[int, Claim]] = []
         self.attempts: dict[str, tuple[Cost, Cost | None]] = {}  # token -> reserved, used
         self.lost: set[str] = set()
@@ -121,7 +121,7 @@ class Races(RuleBasedStateMachine):
 
     @rule(which=index)
     def expire(self, which: int) -> None:
-        """Leases run out, of attempts that run, that were settled meanwhile, or that never were."""
+        """Expire leases of running, settled and unknown attempts."""
         now = sorted(self.host.ledger.collect(self.host.tick.number, "due").attempts)
         tokens = [*now[which % (len(now) + 1) :][:2], *list(self.attempts)[:1], "00"]
         self.lost |= set(now) & set(tokens)
@@ -137,7 +137,7 @@ class Races(RuleBasedStateMachine):
         if isinstance(claim, Claim):
             assert claim.token not in self.attempts
             state = self.host.loop.state
-            if job.key in state.open:  # otherwise the host has ended it, and has not committed that yet
+            if job.key in state.open:  # otherwise the host has ended it without having committed that
                 assert claim.case == state.case_of(state.open[job.key])
             self.claims.append((who, claim))
             self.attempts[claim.token] = (job.reserved, None)
@@ -157,7 +157,7 @@ class Races(RuleBasedStateMachine):
                 self.attempts[claim.token] = (reserved, used)
                 self.lost.discard(claim.token)
 
-    # -- what always holds ---------------------------------------------------------------------------
+    # -- invariants ----------------------------------------------------------------------------------
 
     @invariant()
     def sound(self) -> None:
@@ -178,13 +178,13 @@ class Races(RuleBasedStateMachine):
         while self.host.loop.state.open or self.host.loop.state.deferred:
             self.host.turn()
             self.sound()
-        self.host.turn()  # commits the ends of the last
-        for who, claim in self.claims[::2]:  # the others are never heard of again
+        self.host.turn()  # commits the ends of the last tick
+        for who, claim in self.claims[::2]:  # the other claims are never settled
             reserved, told = self.attempts[claim.token]
             if told is None:
                 settle(self.workers[who], claim, None, reserved)
                 self.attempts[claim.token] = (reserved, reserved)
-        for _ in range(3):  # one of them finds them not told yet, one corrects the view, one commits that
+        for _ in range(3):  # one turn finds the settlements, one corrects the view, one commits the correction
             self.host.turn()
             self.sound()
         self.view_follows_from_attempts()
@@ -200,7 +200,7 @@ class Races(RuleBasedStateMachine):
         assert {job.key for job in self.jobs} <= ends.keys()
 
     def view_follows_from_attempts(self) -> None:
-        """Once all is known: each job counts as its newest attempt, in full if that was never heard of."""
+        """Check that the view counts each job as its newest attempt, in full if that was never settled."""
         for i, unit in enumerate(UNITS):
             held = 0
             for key in {job.key for job in self.jobs} & self.newest.keys():
@@ -209,7 +209,7 @@ class Races(RuleBasedStateMachine):
             assert self.host.loop.state.view.held.get(f"run:0|run|{unit}", 0) == held
 
     def owners_are_charged_for_all(self) -> None:
-        """Every attempt that told what it used is charged to the owner of its job, and every owner only once."""
+        """Check that each settled attempt is charged once, to the owner of its job."""
         expected: Counter[str] = Counter()
         for _, claim in self.claims:
             used = self.attempts[claim.token][1]

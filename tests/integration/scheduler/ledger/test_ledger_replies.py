@@ -1,4 +1,4 @@
-"""The ledger on a real Valkey: replies that are lost, late or not understood, and steps that are sent again."""
+"""The ledger on a real Valkey: lost, late or unreadable replies, and repeated steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.integration.scheduler.ledger.ledger_case import OTHER, OWNER, Host, c
 
 
 class Flaky(UnixDomainSocketConnection):
-    """A connection that loses one reply after the server has carried out the command."""
+    """A connection that loses one reply after the server has executed the command."""
 
     lose = False
 
@@ -37,14 +37,14 @@ class Flaky(UnixDomainSocketConnection):
 def flaky(valkey: EmbeddedServer) -> Iterator[Redis]:
     client = Redis.from_url(valkey.url, retry=Retry(NoBackoff(), 3))
     client.connection_pool.connection_class = Flaky
-    for name in _PRELUDES:  # the reply to be lost is that of a script, not that of loading it
+    for name in _PRELUDES:  # load the scripts, so that the lost reply is a script's and not that of loading it
         client.script_load(source(name))
     yield client
     Flaky.lose = False
     client.close()
 
 
-def test_a_commit_whose_reply_is_lost_happens_once(flaky: Redis, client: Redis) -> None:
+def test_a_commit_with_a_lost_reply_happens_once(flaky: Redis, client: Redis) -> None:
     host = Host(flaky)
     observe(host, 2)
     host.turn(("think", OWNER))
@@ -60,7 +60,7 @@ def test_a_commit_whose_reply_is_lost_happens_once(flaky: Redis, client: Redis) 
     sound(client)
 
 
-def test_every_step_may_lose_its_reply(flaky: Redis, client: Redis) -> None:
+def test_every_step_survives_a_lost_reply(flaky: Redis, client: Redis) -> None:
     host = Host(flaky)
     (job,) = host.turn(("think", OWNER))
     claims = worker(flaky)
@@ -79,8 +79,8 @@ def test_every_step_may_lose_its_reply(flaky: Redis, client: Redis) -> None:
     sound(client)
 
 
-def test_a_stalled_server_is_queried_again(valkey: EmbeddedServer, client: Redis) -> None:
-    """The first try times out and is carried out all the same when the server goes on; so is the second."""
+def test_calls_to_a_stalled_server_are_repeated_and_counted_once(valkey: EmbeddedServer, client: Redis) -> None:
+    """Pause the server: the first try times out, yet the server executes it later, as well as the second."""
     slow = connect(valkey.url, timeout=0.15)
     host = Host(slow)
     claims = worker(slow)
@@ -100,7 +100,7 @@ def test_a_stalled_server_is_queried_again(valkey: EmbeddedServer, client: Redis
 
 
 def test_an_unknown_script_is_loaded_again(client: Redis) -> None:
-    """After a restart the server knows no script: NOSCRIPT must not stop a host or a worker."""
+    """Flush the scripts, as a restart does: NOSCRIPT must not stop a host or a worker."""
     host = Host(client)
     claims = worker(client)
     client.script_flush()
@@ -116,10 +116,10 @@ def test_an_unknown_script_is_loaded_again(client: Redis) -> None:
     assert host.ended() == {job.key: ("applied", "none")}
 
 
-def test_hosts_can_block_with_any_interval(valkey: EmbeddedServer) -> None:
-    """A blocking call ends before its socket's timeout does.
+def test_a_blocking_wait_ends_before_the_socket_timeout(valkey: EmbeddedServer) -> None:
+    """Check that a blocking call returns before its socket times out.
 
-    A server looks at its timers ten times a second, so a timeout of tenths of a second would leave no margin.
+    A server checks its timers ten times a second, so a timeout of tenths of a second would leave no margin.
     """
     client = Redis.from_url(valkey.url, socket_timeout=2.0, retry=Retry(NoBackoff(), 0))
     host = Host(client)
@@ -127,7 +127,7 @@ def test_hosts_can_block_with_any_interval(valkey: EmbeddedServer) -> None:
     client.close()
 
 
-def test_only_identical_bytes_were_sent_already(client: Redis) -> None:
+def test_only_an_identical_step_counts_as_repeated(client: Redis) -> None:
     host = Host(client)
     host.ledger.collect(1, "due")
     host.ledger._seq -= 1

@@ -1,4 +1,4 @@
-"""The ledger on a real Valkey: what an attempt is charged, and which result counts."""
+"""The ledger on a real Valkey: the charge of an attempt, and the result that counts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_stale_attempt_is_charged_but_not_staged(client: Redis) -> None:
     sound(client)
 
 
-def test_the_newest_attempt_counts_after_its_lease(client: Redis) -> None:
+def test_the_newest_attempt_counts_even_after_its_lease(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -69,7 +69,7 @@ def test_a_failure_after_the_lease_frees_nothing(client: Redis) -> None:
     sound(client)
 
 
-def test_the_class_of_a_failure_is_kept_where_no_other_attempt_comes(client: Redis) -> None:
+def test_the_class_of_the_last_attempts_failure_is_kept(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
@@ -90,7 +90,7 @@ def test_a_result_after_the_end_is_charged(client: Redis) -> None:
     host.until(8)
     assert host.ended() == {job.key: ("applied", "late")}
     assert host.window("day:0", unit="tokens") == {"reserved": 30}
-    assert host.window(f"tick:{job.key.tick}") == {"reserved": 1}, "an open attempt keeps its tick's window"
+    assert host.window(f"tick:{job.key.tick}") == {"reserved": 1}, "an open attempt preserves its tick's window"
     assert settle(claims, claim, used=Cost(calls=1, tokens=11)) == "accounted"
     assert host.window("day:0", unit="tokens") == {"spent": 11}
     sound(client)
@@ -117,12 +117,12 @@ def test_a_lost_attempt_stays_charged(client: Redis) -> None:
 
 
 def test_a_result_staged_after_the_hosts_read_is_late(client: Redis) -> None:
-    """Blind collection: the host decides by what it collected; the ledger keeps the cost."""
+    """Stage a result between collect and commit: the host decides without it, and the ledger keeps its cost."""
     host = Host(client, cost=Cost(calls=1, tokens=30))
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
     claim = claimed(claims, job)
-    host.until(job.due)  # it has looked, and is in the world's turn
+    host.until(job.due)  # it has collected, and is in the world's turn
     assert settle(claims, claim, "too late", Cost(calls=1, tokens=9)) == "staged"
     host.turn()
     assert host.ended() == {job.key: ("applied", "late")}
@@ -160,7 +160,7 @@ def test_heartbeats_are_counted_per_worker(client: Redis) -> None:
     first, second = host.turn(("think", OWNER), ("think", OTHER))
     claims = worker(client, "w")
     claims.beat("r", host.ledger.incarnation)
-    assert host.ledger.collect(2, "due").beats == {}, "who has claimed nothing does not count"
+    assert host.ledger.collect(2, "due").beats == {}, "a worker without a claim does not count"
     claim = claimed(claims, first)
     for _ in range(3):
         claims.beat("r", claim.incarnation)
@@ -169,11 +169,11 @@ def test_heartbeats_are_counted_per_worker(client: Redis) -> None:
     settle(claims, claim)
     (again,) = host.turn(("think", OWNER))
     claimed(claims, again)
-    assert host.ledger.collect(3, "due").beats["w"] == 3, "another claim does not begin it anew"
+    assert host.ledger.collect(3, "due").beats["w"] == 3, "another claim does not reset the count"
 
 
-def test_one_job_that_two_effects_cannot_share(client: Redis) -> None:
-    """Prune and summarise of the same entries at one boundary: the second is stale as a whole, its cost stands."""
+def test_of_two_jobs_that_archive_the_same_entries_one_is_stale(client: Redis) -> None:
+    """Prune and summarise the same entries at one boundary: the second job is stale as a whole and stays charged."""
     kinds = (Think(name="summarise"), Think(name="prune", order=40))
     host = Host(client, kinds=kinds)
     observe(host, 3)

@@ -11,7 +11,7 @@ from cogitate.tasks.job import Cost
 from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed, observe, settle, sound, worker
 
 
-def test_ten_thousand_jobs_in_one_tick(client: Redis) -> None:
+def test_the_ledger_handles_ten_thousand_jobs_in_one_tick(client: Redis) -> None:
     host = Host(client, limits={"tick.run.calls": 20_000})
     jobs = host.turn(*[("think", OWNER)] * 10_000)
     assert len(jobs) == 10_000
@@ -22,12 +22,12 @@ def test_ten_thousand_jobs_in_one_tick(client: Redis) -> None:
     host.until(6)
     assert len(host.ended()) == 10_000
     assert host.window("run:0") == {"spent": 10}
-    assert host.loop.state.view.held["run:0|run|calls"] == 10, "what nobody claimed came to nothing"
+    assert host.loop.state.view.held["run:0|run|calls"] == 10, "unclaimed jobs cost nothing"
     assert host.loop.state.view.held["run:0|run|jobs"] == 10_000
     sound(client)
 
 
-def test_twenty_thousand_entries_in_one_tick(client: Redis) -> None:
+def test_the_ledger_handles_twenty_thousand_entries_in_one_tick(client: Redis) -> None:
     facts = Facts(minutes_per_tick=60, limits=MemoryLimits(max_observations=50_000))
     host = Host(client, facts=facts)
     observe(host, 20_000)

@@ -1,4 +1,4 @@
-"""Each step of the ledger by itself: what it writes, and that it writes nothing for whoever may not take it."""
+"""Each step of the ledger by itself: its writes, and that it writes nothing for a host that may not take it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed,
 
 HINTS = [JobKey(0, "think", "agent:nobody", number, 0) for number in range(3)]
 
-#: Every step that a host takes with its ledger.
+#: Every step of a host on its ledger.
 STEPS: dict[str, Callable[[HostLedger], object]] = {
     "collect": lambda ledger: ledger.collect(3, "due"),
     "collect, with leases that have run out": lambda ledger: ledger.collect(3, "due", ["00"]),
@@ -31,7 +31,7 @@ STEPS: dict[str, Callable[[HostLedger], object]] = {
 
 
 def begun(client: Redis) -> Host:
-    """A run of two ticks, with a checkpoint of its journal at each."""
+    """Start a run of two ticks with a journal checkpoint at each."""
     host = Host(client)
     for tick in (1, 2):
         host.turn()
@@ -40,7 +40,7 @@ def begun(client: Redis) -> Host:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_host_that_was_fenced_changes_nothing(client: Redis, step: str) -> None:
+def test_a_fenced_host_changes_nothing(client: Redis, step: str) -> None:
     first = begun(client)
     HostLedger.resume(client, "r")
     before = everything(client)
@@ -61,12 +61,12 @@ def test_a_step_out_of_turn_changes_nothing(client: Redis, step: str, field: str
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_step_that_is_sent_again_happens_once_and_another_one_in_its_place_never(client: Redis, step: str) -> None:
+def test_a_repeated_step_happens_once_and_a_different_one_in_its_place_is_fenced(client: Redis, step: str) -> None:
     host = begun(client)
     seq = host.ledger._seq
     STEPS[step](host.ledger)
     before = everything(client)
-    host.ledger._seq = seq  # its reply was lost
+    host.ledger._seq = seq  # as if the reply were lost
     STEPS[step](host.ledger)
     assert everything(client) == before
     host.ledger._seq = seq
@@ -81,8 +81,8 @@ def test_new_trial_hints_replace_all_earlier_ones(client: Redis) -> None:
     host.ledger.ask_ready(HINTS[:2])
     claims = worker(client)
     assert claims.mark_trial("r", HINTS[0], was="asked", now="answered")
-    assert not claims.mark_trial("r", HINTS[0], was="asked", now="answered"), "by one worker"
-    assert not claims.mark_trial("r", HINTS[2], was="asked", now="answered"), "nobody asked for it"
+    assert not claims.mark_trial("r", HINTS[0], was="asked", now="answered"), "only one worker answers"
+    assert not claims.mark_trial("r", HINTS[2], was="asked", now="answered"), "this hint was not asked"
     assert not claims.mark_trial("nowhere", HINTS[0], was="asked", now="answered")
     assert client.hgetall(field) == {HINTS[0].text().encode(): b"answered", HINTS[1].text().encode(): b"asked"}
     assert host.ledger.answered(HINTS) == {HINTS[0]}
@@ -90,7 +90,7 @@ def test_new_trial_hints_replace_all_earlier_ones(client: Redis) -> None:
     assert client.hgetall(field) == {key.text().encode(): b"asked" for key in HINTS[1:]}
 
 
-def test_trimming_leaves_the_lines_after_a_checkpoint_and_that_checkpoint(client: Redis) -> None:
+def test_trimming_keeps_the_checkpoint_and_the_lines_after_it(client: Redis) -> None:
     host = begun(client)
     host.turn()
     store = host.ledger.store
@@ -103,7 +103,7 @@ def test_trimming_leaves_the_lines_after_a_checkpoint_and_that_checkpoint(client
 
 
 def kept(client: Redis, host: Host) -> dict[bytes, Any]:
-    """All keys but whose turn it is: a step that is refused has ended its host."""
+    """Return all data except the host's turn, since a refused step ends its host."""
     state: Any = client.hgetall(host.ledger.store.key("state"))
     rest = {key: value for key, value in everything(client).items() if not key.endswith(b":state")}
     return rest | {field: value for field, value in state.items() if field not in (b"seq", b"step")}
@@ -120,7 +120,7 @@ def test_no_line_is_removed_twice_or_without_a_checkpoint(client: Redis, tick: i
     assert kept(client, host) == before
 
 
-def test_a_checkpoint_is_of_the_tick_that_is_committed(client: Redis) -> None:
+def test_a_checkpoint_of_another_tick_than_the_committed_one_is_refused(client: Redis) -> None:
     host = begun(client)
     before = kept(client, host)
     with pytest.raises(LedgerError):
@@ -128,7 +128,7 @@ def test_a_checkpoint_is_of_the_tick_that_is_committed(client: Redis) -> None:
     assert kept(client, host) == before
 
 
-def test_a_checkpoint_takes_several_steps_and_unfinished_ones_are_forgotten(client: Redis) -> None:
+def test_a_checkpoint_takes_several_steps_and_unfinished_ones_are_deleted(client: Redis) -> None:
     host = Host(client)
     host.turn()
     store = host.ledger.store
@@ -164,13 +164,13 @@ def test_only_the_host_of_a_run_sends_a_heartbeat_and_it_ends_with_the_host(clie
     assert not second.present(b"second", 60.0)
 
 
-def test_a_worker_is_counted_while_it_has_claimed_something(client: Redis) -> None:
+def test_only_a_worker_that_has_claimed_a_job_is_counted(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     claims = worker(client)
     beats = host.ledger.store.key("beats")
     claims.beat("r", host.ledger.incarnation)
-    assert not client.exists(beats), "it is not known here"
+    assert not client.exists(beats), "the run does not know this worker yet"
     claimed(claims, job)
     for incarnation in (host.ledger.incarnation, "another", host.ledger.incarnation):
         claims.beat("r", incarnation)
@@ -207,7 +207,7 @@ def acquire(client: Redis, mode: str, nonce: str, holder: str, schema: int = SCH
     return answer
 
 
-def test_a_run_that_is_created_again_because_the_reply_was_lost_is_there_once(client: Redis) -> None:
+def test_a_creation_repeated_after_a_lost_reply_creates_the_run_once(client: Redis) -> None:
     first = acquire(client, "create", "nonce", "holder")
     before = everything(client)
     assert first == [b"ok", b"nonce", b"1", b"0"]
@@ -216,7 +216,7 @@ def test_a_run_that_is_created_again_because_the_reply_was_lost_is_there_once(cl
     assert acquire(client, "create", "other", "holder") == [b"exists"]
     assert everything(client) == before
     assert acquire(client, "resume", "other", "second") == [b"ok", b"nonce", b"2", b"0"]
-    assert acquire(client, "resume", "other", "second") == [b"ok", b"nonce", b"2", b"0"], "asked again"
+    assert acquire(client, "resume", "other", "second") == [b"ok", b"nonce", b"2", b"0"], "a repeated step"
     state = run_base("r") + "nonce:state"
     assert client.hmget(state, "schema", "settings", "status", "host") == [
         str(SCHEMA).encode(),
@@ -226,7 +226,7 @@ def test_a_run_that_is_created_again_because_the_reply_was_lost_is_there_once(cl
     ]
 
 
-def test_a_host_that_takes_a_run_states_its_schema(client: Redis) -> None:
+def test_a_host_takes_only_a_run_of_its_own_schema(client: Redis) -> None:
     with pytest.raises(RunMissing):
         HostLedger.resume(client, "r")
     acquire(client, "create", "nonce", "holder")
@@ -234,7 +234,7 @@ def test_a_host_that_takes_a_run_states_its_schema(client: Redis) -> None:
     HostLedger.resume(client, "r")
     client.hset(state, "waits", "1")
     HostLedger.resume(client, "r")
-    assert client.hget(state, "status") == b"paused", "as an operator has left it"
+    assert client.hget(state, "status") == b"paused", "as an operator left it"
     client.hset(state, "schema", SCHEMA + 1)
     with pytest.raises(NewerSchema):
         HostLedger.resume(client, "r")

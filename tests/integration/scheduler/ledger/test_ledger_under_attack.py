@@ -1,4 +1,4 @@
-"""Values that somebody changed in Redis by hand: a worker leaves the job, a host says so or takes the heuristic."""
+"""Values in Redis changed by hand: a worker leaves the job, and a host reports it or uses the heuristic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GARBAGE = ("", "[]", "{", "null", "\xff\x00", "-", "9" * 400, "[" * 50_000)
 
 @pytest.fixture
 def client(valkey: EmbeddedServer) -> Iterator[Redis]:
-    """Nothing is killed here: the server need not wait for the disk."""
+    """Yield a client of a server that does not wait for the disk, since no test here kills it."""
     with valkey.client() as client:
         client.config_set("appendfsync", "no")
         yield client
@@ -43,7 +43,7 @@ def test_a_worker_survives_a_damaged_job_and_serves_others(
     client.hset(host.ledger.store.job_key(jobs[0].key.text()), field, garbage)
     claims = worker(client)
     runner = Runner(client, claims, Heartbeat(lambda run, incarnation: None, 1.0), Settings())
-    monkeypatch.setattr(runner._stopping, "wait", lambda seconds: False)  # between attempts, which is not the matter
+    monkeypatch.setattr(runner._stopping, "wait", lambda seconds: False)  # do not wait between attempts
     with capture_logs() as logs:
         for _ in range(6):
             assert runner.run(jobs[0].id).settled in {*get_args(Refusal), *get_args(Settled)}
@@ -64,7 +64,7 @@ def test_a_worker_survives_damaged_memories(client: Redis, where: str) -> None:
     with capture_logs() as logs:
         assert [claims.claim(job.id) for _ in range(5)] == ["unreadable"] * 4 + ["closed"]
     assert {entry["event"] for entry in logs} == {"ledger.unreadable"}
-    assert client.hlen(host.ledger.store.key("attempts")) == 0, "nothing is held by a claim that nobody works on"
+    assert client.hlen(host.ledger.store.key("attempts")) == 0, "no unusable claim is held"
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=range(len(GARBAGE)))
@@ -104,7 +104,7 @@ def test_a_json_log_line_about_unreadable_data_names_run_job_and_tick(client: Re
         lambda c, p, j: c.delete(j),
     ],
 )
-def test_a_host_survives(client: Redis, damage: Damage) -> None:
+def test_a_host_survives_damaged_job_records(client: Redis, damage: Damage) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     damage(client, host.ledger.store.prefix, host.ledger.store.job_key(job.key.text()))
@@ -114,7 +114,7 @@ def test_a_host_survives(client: Redis, damage: Damage) -> None:
 
 @pytest.mark.parametrize("field", ["1/think/agent:gone/0/0", "no job key"])
 @pytest.mark.parametrize("name", ["offered", "corrections", "retries"])
-def test_a_persistent_obstacle_is_logged_once(client: Redis, name: str, field: str) -> None:
+def test_a_persistent_unreadable_field_is_logged_once(client: Redis, name: str, field: str) -> None:
     host = Host(client)
     host.turn(("think", OWNER))
     client.hset(host.ledger.store.key(name), field, '{"x":' + "[" * 50_000)
@@ -124,7 +124,7 @@ def test_a_persistent_obstacle_is_logged_once(client: Redis, name: str, field: s
     if name != "offered" or field == "no job key":
         assert client.hexists(host.ledger.store.key(name), field)
         assert [(entry["run"], entry["tick"]) for entry in told] == [("r", 3)], (
-            "the ledger had shown what there was at tick 2"
+            "the ledger showed the field after tick 2"
         )
     assert all(len(str(entry)) < 2_000 for entry in told)
 

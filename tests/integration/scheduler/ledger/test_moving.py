@@ -1,4 +1,4 @@
-"""The move of a run to another ledger: what arrives, what is refused, and a move that dies at any command."""
+"""The move of a run to another ledger: its result, its refusals, and a move killed at any command."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ THERE = "there"
 
 
 class Killed(BaseException):
-    """The process dies."""
+    """The death of the process."""
 
 
 class Dying(Redis):
-    """A client whose process dies before a command of its server; `left` counts down over all its clients.
+    """A client whose process dies before a command; `left` counts down the commands of all such clients.
 
-    A process that dies once a command has arrived leaves what one leaves that dies before the next.
+    Dying after a command leaves the same state as dying before the next one.
     """
 
     left = 0
@@ -65,13 +65,13 @@ def target() -> Redis:
 
 @pytest.fixture
 def placed(source: Redis, target: Redis) -> PlacedRedis:
-    """A client of both, as hosts and workers have it, which looks for a run with each command."""
+    """Return a host's or worker's client of both, which looks up the run's place at each command."""
     clock = iter(range(10**9))
     return PlacedRedis({"here": source, THERE: target}, clock=lambda: 10.0 * next(clock))
 
 
 def half_done(client: Redis, run: str = "r") -> tuple[Claims, Claim]:
-    """Stop a run with an open job, one that is claimed, and one whose result is staged; the claims, and that of one."""
+    """Stop a run with an open, a claimed and a staged job; return the worker and the claim of the claimed job."""
     host = Host(client, run=run)
     host.turn(("think", OWNER))
     host.until(5)
@@ -89,18 +89,18 @@ def contents(client: Redis) -> dict[bytes, list[Any]]:
 
 
 def of_run(found: dict[bytes, list[Any]]) -> dict[bytes, list[Any]]:
-    """Return what is of the run itself, without the list of runs."""
+    """Return the run's own keys, without the list of runs."""
     return {key: value for key, value in found.items() if key != b"cogitate:runs"}
 
 
-def test_a_whole_run_moves_and_continues_as_if_it_had_not(source: Redis, target: Redis) -> None:
+def test_a_whole_run_moves_and_continues_unchanged(source: Redis, target: Redis) -> None:
     half_done(source)
     before = contents(source)
     other = Host(source, run="r2")
     there = {key: client for key, client in contents(source).items() if b"{r2}" in key}
     keys = move_run(source, target, "r", THERE)
     assert contents(target) == before
-    assert keys == len(before) - 2, "beside its name and its nonce"
+    assert keys == len(before) - 2, "all but its name and its nonce"
     assert run_names(source) == ["r2"]
     assert {key: value for key, value in contents(source).items() if key != b"cogitate:runs"} == there
     other.turn()
@@ -108,10 +108,10 @@ def test_a_whole_run_moves_and_continues_as_if_it_had_not(source: Redis, target:
     host.until(20)
     sound(target)
     assert not host.loop.state.open
-    assert move_run(source, target, "r", THERE) == 0, "it is there already"
+    assert move_run(source, target, "r", THERE) == 0, "moving again moves no key"
 
 
-def test_a_worker_that_holds_a_claim_settles_it_where_the_run_is_by_then(
+def test_a_worker_settles_its_claim_on_the_ledger_to_which_the_run_moved(
     placed: PlacedRedis, source: Redis, target: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cogitate.scheduler.ledger.servers.placement.by_preference", lambda places, run: sorted(places))
@@ -133,22 +133,22 @@ def test_a_worker_that_holds_a_claim_settles_it_where_the_run_is_by_then(
     sound(placed)
 
 
-def test_a_process_that_knows_the_old_ledger_asks_the_new_one(
+def test_a_process_that_knows_the_old_ledger_finds_the_new_one(
     source: Redis, target: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cogitate.scheduler.ledger.servers.placement.by_preference", lambda places, run: sorted(places))
     slow = PlacedRedis({"here": source, THERE: target}, clock=lambda: 0.0)
     claims, claim = half_done(slow)
     move_run(source, target, "r", THERE)
-    assert slow.place_of("r") == "here", "so far it has no reason to look again"
+    assert slow.place_of("r") == "here", "so far it has no reason to look up the place again"
     assert settle(claims, claim) == "staged"
     assert slow.place_of("r") == THERE
 
 
-def test_a_move_that_dies_at_any_command_is_completed_by_a_second_call(source: Redis, target: Redis) -> None:
-    """The run is readable and whole at each moment, on one of the two or on both.
+def test_a_move_killed_at_any_command_is_completed_by_a_second_call(source: Redis, target: Redis) -> None:
+    """Check that the run is readable and whole at each moment, on one ledger or on both.
 
-    Where it is read it has what it had before. That is audited once for each way to find it.
+    Wherever it is read, its contents are unchanged. Each way to find it is audited once.
     """
     half_done(source)
     before = contents(source)
@@ -183,7 +183,7 @@ def test_a_move_that_dies_at_any_command_is_completed_by_a_second_call(source: R
     assert audited == {(True, False), (True, True), (False, True), (False, False)}
 
 
-def test_a_run_with_a_live_host_stays(source: Redis, target: Redis) -> None:
+def test_a_run_with_a_live_host_is_not_moved(source: Redis, target: Redis) -> None:
     host = Host(source)
     host.ledger.present(msgspec.json.encode(this_process()), 100.0)
     with pytest.raises(RunHeld, match=r"is active: stop it first, or let it end"):
@@ -192,7 +192,7 @@ def test_a_run_with_a_live_host_stays(source: Redis, target: Redis) -> None:
     host.turn()
 
 
-def test_a_run_of_a_killed_host_moves_and_the_host_that_comes_back_is_refused(source: Redis, target: Redis) -> None:
+def test_a_host_that_wakes_after_the_move_of_its_run_is_refused(source: Redis, target: Redis) -> None:
     host = Host(source)
     host.turn()
     move_run(source, target, "r", THERE)
@@ -212,12 +212,12 @@ def test_a_target_that_has_the_name_is_refused(source: Redis, target: Redis) -> 
     assert leaving(source, "r") is None
 
 
-def test_a_run_that_is_nowhere_is_missing(source: Redis, target: Redis) -> None:
+def test_moving_an_unknown_run_is_refused(source: Redis, target: Redis) -> None:
     with pytest.raises(RunMissing):
         move_run(source, target, "r", THERE)
 
 
-def test_a_move_that_has_begun_goes_nowhere_else_and_can_be_called_off(source: Redis, target: Redis) -> None:
+def test_a_begun_move_refuses_another_target_and_can_be_called_off(source: Redis, target: Redis) -> None:
     half_done(source)
     before = contents(source)
     Dying.left = 41
@@ -242,9 +242,7 @@ def test_a_move_whose_run_may_have_arrived_is_not_called_off(
         call_off(source, "r")
 
 
-def test_a_copy_that_differs_is_found_before_the_run_leaves(
-    source: Redis, target: Redis, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_differing_copy_stops_the_move(source: Redis, target: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     half_done(source)
     store = RunStore.open(source, "r")
     compare = moving._compare
@@ -262,7 +260,7 @@ def test_a_copy_that_differs_is_found_before_the_run_leaves(
     sound(target)
 
 
-def test_a_new_run_of_the_name_goes_to_a_ledger_that_nothing_leaves(placed: PlacedRedis, source: Redis) -> None:
+def test_a_new_run_goes_to_a_ledger_that_its_name_is_not_leaving(placed: PlacedRedis, source: Redis) -> None:
     for name, ledger in ledgers_of(placed).items():
         if name == "here":
             ledger.set(moving_key("r"), b"{}", px=100_000)

@@ -1,4 +1,4 @@
-"""A run as the first version of the present schema wrote it: audited, replayed and resumed by the code of today."""
+"""A run written by the first version of the current schema is audited, replayed and resumed by this version."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.integration.scheduler.ledger.written_run import FOLDER, as_bytes, liv
 from tests.live_redis import empty_redis
 
 FILE = FOLDER / f"run-schema-{SCHEMA}.json"
-LATE = "36/plan/agent:ben/0/0"  # whose answer came late, as the file says
-MORE = 15  # ticks: every job that was open has its end by then
+LATE = "36/plan/agent:ben/0/0"  # a job of the file with a late answer
+MORE = 15  # ticks, by which every open job of the file has ended
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def check_charges(client: Redis, run: str) -> None:
-    """Check that owners are charged what their jobs are."""
+    """Check that each owner's charges are the sum of its jobs' charges."""
     by_job: dict[str, Cost] = {}
     for one in JobHistory(client, run).all():
         if one.spent != Cost():
@@ -55,7 +55,7 @@ def check_charges(client: Redis, run: str) -> None:
     assert by_job == {owner: cost for owner, cost in usage_by_owner(client, run).items() if cost != Cost()}
 
 
-def test_jobs_and_owners_of_an_older_run_were_charged_the_same(client: Redis) -> None:
+def test_owners_of_an_older_run_are_charged_the_sum_of_their_jobs(client: Redis) -> None:
     written = read(FILE)
     load(client, written)
     check_charges(client, written["run"])
@@ -87,9 +87,8 @@ def test_an_older_run_is_audited_replayed_and_resumed(client: Redis, tmp_path: P
     assert replay(client, run, empty_redis()).ticks == tick + MORE
 
 
-def test_the_next_one_can_be_written(tmp_path: Path) -> None:
-    """With a job in each state, an attempt that is lost, a request that is deferred, a trigger that is kept, late
-    answers that are awaited, offered and taken."""
+def test_the_next_file_can_be_written_with_all_kinds_of_records(tmp_path: Path) -> None:
+    """Check that a new file has jobs in each state, a lost attempt, a deferred request, a trigger and late answers."""
     write(tmp_path / "run.json")
     fresh = read(tmp_path / "run.json")
     keys = {key.rpartition(":")[2]: value for key, (_, value) in fresh["keys"].items() if ":job:" not in key}

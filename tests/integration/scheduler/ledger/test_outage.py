@@ -1,4 +1,4 @@
-"""A host whose ledger goes away: it waits, or carries on and writes afterwards what it has kept."""
+"""A host that loses its ledger: it waits, or carries on and writes its buffer afterwards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.integration.scheduler.ledger.ledger_case import OWNER, Host, claimed,
 
 
 class Flaky:
-    """A server that can be cut off, and hosts that carry on without it."""
+    """A server that can be disconnected, and a host that carries on without it."""
 
     def __init__(self) -> None:
         self.server = FakeServer()
@@ -28,7 +28,7 @@ class Flaky:
         self.host = Host(self.client)
 
     def carry_on(self, buffer: int = 1_000_000) -> CarryOn:
-        """From here on the host does not wait; the test says when the server has been found again."""
+        """Make the host carry on in outages; the test decides when the server is found again."""
         outage = CarryOn("r", 0.0, buffer, lambda: None)
         outage._look = lambda: None  # type: ignore[method-assign]
         self.host.ledger.outage = outage
@@ -48,17 +48,17 @@ def flaky() -> Flaky:
 
 
 def journal(flaky: Flaky) -> list[int]:
-    """The ticks that the ledger has."""
+    """Return the ticks in the ledger's journal."""
     return [line.core.tick for line in lines(flaky)]
 
 
 def lines(flaky: Flaky) -> list[ReadLine]:
-    """Return what the journal has of them."""
+    """Return the lines of the ledger's journal."""
     store = flaky.host.ledger.store
     return list(read_journal(store, 1, int(flaky.client.hget(store.key("state"), "tick") or 0)))
 
 
-def test_ticks_without_a_ledger_are_written_in_order_when_it_is_back(flaky: Flaky) -> None:
+def test_ticks_of_an_outage_are_written_in_order_afterwards(flaky: Flaky) -> None:
     host, outage = flaky.host, flaky.carry_on()
     (job,) = host.turn(("think", OWNER))
     claims = worker(flaky.client)
@@ -69,7 +69,7 @@ def test_ticks_without_a_ledger_are_written_in_order_when_it_is_back(flaky: Flak
     host.until(job.due + 2)
     flaky.back(outage)
     assert journal(flaky) == [1]
-    assert settle(claims, claim) == "staged", "the ledger does not know yet that it is late"
+    assert settle(claims, claim) == "staged", "the ledger does not know yet that the job is late"
     host.turn()
     assert journal(flaky) == list(range(1, job.due + 3))
     assert host.ended()[job.key] == ("applied", "late")
@@ -113,7 +113,7 @@ def test_the_end_of_a_run_waits_for_the_ledger(flaky: Flaky) -> None:
         host.ledger.finish("stopped")
 
 
-def test_a_host_that_waits_gives_up_after_its_time(flaky: Flaky) -> None:
+def test_a_waiting_host_gives_up_after_outage_wait(flaky: Flaky) -> None:
     now = [0.0]
 
     def sleep(seconds: float) -> None:
@@ -128,7 +128,7 @@ def test_a_host_that_waits_gives_up_after_its_time(flaky: Flaky) -> None:
     assert now[0] == 60.0
 
 
-def test_a_host_that_waits_sends_the_same_step_until_it_is_taken(flaky: Flaky) -> None:
+def test_a_waiting_host_repeats_its_step_until_the_ledger_answers(flaky: Flaky) -> None:
     def sleep(seconds: float) -> None:
         flaky.server.connected = True
 
@@ -141,14 +141,16 @@ def test_a_host_that_waits_sends_the_same_step_until_it_is_taken(flaky: Flaky) -
     assert audit(flaky.client, "r") == []
 
 
-def test_a_run_that_is_forgotten_while_it_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_lost_during_its_takeover_is_reported_as_rolled_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client, settings = FakeRedis(), Settings(data_dir=tmp_path)
     TickLoop(run="r", owners={}, settings=settings, inline=True, client=client).close()
     taken = HostLedger.resume
 
     def forgetful(client: Redis, run: str) -> HostLedger:
         ledger = taken(client, run)
-        client.flushall()  # as a server does that lost its last seconds with the power
+        client.flushall()  # as if the server lost its last seconds in a power failure
         return ledger
 
     monkeypatch.setattr(HostLedger, "resume", forgetful)

@@ -1,4 +1,4 @@
-"""Several ledgers behind one client: where runs are placed and found, what they share, and a ledger that is away."""
+"""Several ledgers behind one client: placement of runs, shared keys, and a ledger that is unreachable."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def url_of(client: Redis) -> str:
 
 @pytest.fixture
 def urls() -> list[str]:
-    """The URLs of three empty ledgers."""
+    """Return the URLs of three empty ledgers."""
     return [url_of(empty_redis()) for _ in range(3)]
 
 
 @pytest.fixture
 def added(urls: list[str]) -> list[str]:
-    """The URLs of the same ledgers and one more, which is the first."""
+    """Return the URLs of the same ledgers after an additional one."""
     return [url_of(empty_redis()), *urls]
 
 
 @pytest.fixture
 def runs(urls: list[str], added: list[str]) -> list[str]:
-    """The sorted names of two runs for each of three ledgers, one of which would go to the one that is added."""
+    """Return sorted names of two runs per ledger, one of which would be placed on the added ledger."""
     places, wider, found = [*map(place_of, urls)], [*map(place_of, added)], dict[tuple[str, bool], str]()
     for number in range(10_000):
         run = f"run-{number}"
@@ -65,7 +65,7 @@ def runs(urls: list[str], added: list[str]) -> list[str]:
 
 @pytest.fixture(params=[Redis, CombinedRedis])
 def client(urls: list[str], request: pytest.FixtureRequest) -> Iterator[Redis]:
-    """A client of the ledgers as hosts have it, and one as workers have it."""
+    """Yield a host's client of the ledgers, and as second parameter a worker's."""
     with connect(" ".join(urls), LONGEST, client=request.param) as client:
         yield client
 
@@ -76,7 +76,7 @@ def ledger_with(client: Redis, run: str) -> int:
     return found
 
 
-def test_a_ledger_that_is_added_takes_its_share_and_moves_no_other_run() -> None:
+def test_an_added_ledger_takes_its_share_and_moves_no_other_run() -> None:
     names, places = [f"town-{number}" for number in range(2_000)], ["a", "b", "c", "d"]
     before = {name: by_preference(places, name)[0] for name in names}
     after = {name: by_preference([*places, "e"], name)[0] for name in names}
@@ -84,10 +84,10 @@ def test_a_ledger_that_is_added_takes_its_share_and_moves_no_other_run() -> None
     assert {after[name] for name in moved} == {"e"}
     assert 300 < len(moved) < 500
     assert all(400 < count < 600 for count in Counter(before.values()).values())
-    assert before == {name: by_preference(places[::-1], name)[0] for name in names}, "their order does not matter"
+    assert before == {name: by_preference(places[::-1], name)[0] for name in names}, "the order does not matter"
 
 
-def test_a_password_that_changes_places_runs_as_before() -> None:
+def test_a_changed_password_does_not_change_the_placement() -> None:
     one = place_of("redis://me:old@host:6379/2?socket_timeout=3")
     assert one == place_of("rediss://me:new@host:6379?db=2") == "redis://host:6379?db=2"
     assert place_of("redis+cluster://me:pw@a:1,b:2") == "cluster://a:1,b:2?db=0"
@@ -95,7 +95,7 @@ def test_a_password_that_changes_places_runs_as_before() -> None:
     assert place_of("unix:///run/valkey.sock?db=1") == "redis:///run/valkey.sock?db=1"
 
 
-def test_each_run_is_on_one_ledger_and_is_found_there_after_one_is_added(
+def test_each_run_is_on_one_ledger_and_stays_there_after_one_is_added(
     client: Redis, runs: list[str], added: list[str]
 ) -> None:
     hosts = {run: Host(client, run=run) for run in runs}
@@ -137,13 +137,15 @@ def test_the_first_ledger_holds_keys_that_belong_to_no_run(client: Redis, urls: 
     assert not any(one.keys("*") for one in others)
 
 
-def test_a_run_is_deleted_where_it_is_and_its_name_is_free(client: Redis, runs: list[str], added: list[str]) -> None:
+def test_an_interrupted_deletion_is_completed_on_the_runs_ledger(
+    client: Redis, runs: list[str], added: list[str]
+) -> None:
     for run in runs:
         Host(client, run=run)
     with connect(" ".join(added), LONGEST) as wider:
         for run in runs:
             ledger_of_run(wider, run).delete(RunStore.open(wider, run).key("state"), incarnation_key(run))
-        assert run_names(wider) == [], "as deletions that were interrupted leave them"
+        assert run_names(wider) == [], "as after interrupted deletions"
     with connect(" ".join(added), LONGEST) as wider:
         for run in runs:
             delete_run(wider, run)
@@ -152,7 +154,7 @@ def test_a_run_is_deleted_where_it_is_and_its_name_is_free(client: Redis, runs: 
             delete_run(wider, runs[0])
 
 
-def test_runs_continue_while_another_ledger_is_away(urls: list[str], runs: list[str]) -> None:
+def test_runs_continue_while_another_ledger_is_unreachable(urls: list[str], runs: list[str]) -> None:
     with connect(" ".join(urls), LONGEST) as client:
         hosts = [Host(client, run=run) for run in runs]
         homes = {run: ledger_with(client, run) for run in runs}
@@ -169,10 +171,10 @@ def test_runs_continue_while_another_ledger_is_away(urls: list[str], runs: list[
             else:
                 assert RunStore.open(client, run).tick() == host.loop.tick
         with pytest.raises(RedisConnectionError):
-            Host(client, run="new"), "it might be on the ledger that is away"
+            Host(client, run="new"), "it might exist on the unreachable ledger"
 
 
-def test_a_town_on_each_ledger_has_the_digest_of_a_single_server_by_one_fleet(
+def test_one_fleet_of_workers_serves_a_town_on_each_ledger_with_unchanged_digests(
     urls: list[str], runs: list[str], tmp_path: Path
 ) -> None:
     broker = url_of(empty_redis())
@@ -218,7 +220,7 @@ def test_a_town_on_each_ledger_has_the_digest_of_a_single_server_by_one_fleet(
         assert not list(scan_keys(client, f"cogitate:{{{runs[1]}}}*", 10))
 
 
-def test_a_ledger_that_does_not_answer_is_named(urls: list[str]) -> None:
+def test_an_unreachable_ledger_is_named(urls: list[str]) -> None:
     with pytest.raises(ConfigurationError, match=r"no Redis answers at redis://127.0.0.1:1/0: "):
         check_soon(" ".join([urls[0], NOWHERE]))
 

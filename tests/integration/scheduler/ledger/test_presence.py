@@ -1,4 +1,4 @@
-"""Whether a run has a host: who may take it, and what people are told."""
+"""The presence of a run's host: who may take the run, and what the commands report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.process_environment import clean_environment
 Eventually = Callable[..., None]
 
 OWNERS = {"agent:ada": Profile(name="Ada Smith")}
-HOUR = 3600.0  # seconds: no lease of this length runs out while a test lasts
+HOUR = 3600.0  # seconds; no lease of this length expires during a test
 HOST = """
 import sys
 from pathlib import Path
@@ -55,7 +55,7 @@ def settings_of(valkey: EmbeddedServer, lease: float = HOUR) -> Settings:
 
 @contextmanager
 def host_elsewhere(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A host in a process of its own, in the body of tick 2."""
+    """Run a host in a separate process up to the body of tick 2."""
     (tmp_path / "host.py").write_text(HOST)
     host = subprocess.Popen(
         [sys.executable, "host.py", str(tmp_path / "data"), valkey.url],
@@ -79,7 +79,7 @@ def resumed(valkey: EmbeddedServer, **more: Any) -> TickLoop:
 
 
 def states(valkey: EmbeddedServer) -> tuple[str, str, dict[str, str]]:
-    """Return what `status`, `runs` and `doctor` say of the run."""
+    """Return what `status`, `runs` and `doctor` report of the run."""
     status = typed("status", "mine", data_dir=valkey.data_dir).stdout
     runs = json.loads(typed("runs", "--json", data_dir=valkey.data_dir).stdout)["runs"]
     found = json.loads(typed("doctor", "--json", data_dir=valkey.data_dir).stdout)
@@ -92,7 +92,7 @@ def no_worker_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cogitate.ops.doctor.command.ANSWER_WITHIN", 0.1)
 
 
-def test_a_live_host_keeps_its_run_until_it_is_requested(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:
+def test_a_live_host_keeps_its_run_until_a_takeover(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:
     with host_elsewhere(valkey, tmp_path) as host:
         line, listed, found = states(valkey)
         assert "running at tick 1" in line
@@ -110,10 +110,10 @@ def test_a_live_host_keeps_its_run_until_it_is_requested(valkey: EmbeddedServer,
         assert client.hget(loop.ledger.store.key("state"), "status") == b"finished"
 
 
-def test_a_host_that_was_killed_is_gone_at_once(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:
+def test_a_killed_host_is_absent_at_once(valkey: EmbeddedServer, client: Redis, tmp_path: Path) -> None:
     with host_elsewhere(valkey, tmp_path) as host:
         host.kill()
-        os.waitid(os.P_PID, host.pid, os.WEXITED | os.WNOWAIT)  # dead, and not yet reaped by its parent
+        os.waitid(os.P_PID, host.pid, os.WEXITED | os.WNOWAIT)  # dead, but not reaped by its parent
         line, listed, found = states(valkey)
         assert "running, no host at tick 1" in line
         assert listed == "running False"
@@ -124,7 +124,7 @@ def test_a_host_that_was_killed_is_gone_at_once(valkey: EmbeddedServer, client: 
         assert "finished at tick 4" in states(valkey)[0]
 
 
-def test_a_host_lists_its_run_again_that_the_list_forgot(client: Redis) -> None:
+def test_a_host_relists_its_run_if_the_list_of_runs_is_lost(client: Redis) -> None:
     host = Host(client, run="mine")
     client.delete(RUNS)
     assert run_names(client) == []
@@ -132,7 +132,7 @@ def test_a_host_lists_its_run_again_that_the_list_forgot(client: Redis) -> None:
     assert run_names(client) == ["mine"]
 
 
-def test_a_loop_of_this_process_is_a_host_too(valkey: EmbeddedServer, client: Redis) -> None:
+def test_a_loop_in_the_same_process_counts_as_a_host(valkey: EmbeddedServer, client: Redis) -> None:
     settings = settings_of(valkey)
     first = TickLoop(run="mine", owners=OWNERS, settings=settings, ticks=4)
     with pytest.raises(RunHeld, match=r"\(this process\)"):
@@ -148,7 +148,7 @@ def test_a_loop_of_this_process_is_a_host_too(valkey: EmbeddedServer, client: Re
         assert list(third)
 
 
-def test_a_host_that_cannot_be_made_gives_its_run_back(valkey: EmbeddedServer, client: Redis) -> None:
+def test_a_host_that_fails_to_start_releases_its_run(valkey: EmbeddedServer, client: Redis) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = settings_of(valkey).model_copy(update={"metrics_port": taken.getsockname()[1]})
         with pytest.raises(ConfigurationError, match="METRICS_PORT"):
@@ -164,18 +164,18 @@ def small(client: Redis) -> Host:
 
 
 def elsewhere(host: Host, seconds: float) -> None:
-    """Give the sign of a host on another machine."""
+    """Write the presence of a host on another machine, for this many seconds."""
     sign = HostProcess(name="far", machine="far away", pid=os.getpid(), began="1")
     assert host.ledger.present(msgspec.json.encode(sign), seconds)
 
 
-def test_a_host_on_another_machine_is_gone_when_its_sign_has_run_out(
+def test_a_host_on_another_machine_is_absent_once_its_presence_expires(
     client: Redis, small: Host, eventually: Eventually
 ) -> None:
     elsewhere(small, 0.3)
     found = host_of(small.ledger.store)
     assert found is None or found.name == "far"
-    eventually(lambda: host_of(small.ledger.store) is None, "the sign to run out")
+    eventually(lambda: host_of(small.ledger.store) is None, "the presence to expire")
     elsewhere(small, HOUR)
     assert host_of(small.ledger.store) is not None
     small.ledger.finish("stopped")
@@ -183,7 +183,7 @@ def test_a_host_on_another_machine_is_gone_when_its_sign_has_run_out(
 
 
 @pytest.mark.parametrize("change", [{"began": "1"}, {"pid": 2**22 + 7}])
-def test_another_process_of_the_same_number_is_not_the_host(client: Redis, small: Host, change: dict[str, Any]) -> None:
+def test_another_process_with_the_same_id_is_not_the_host(client: Redis, small: Host, change: dict[str, Any]) -> None:
     sign = msgspec.structs.replace(this_process(), **change)
     assert small.ledger.present(msgspec.json.encode(sign), HOUR)
     assert host_of(small.ledger.store) is None
@@ -191,28 +191,28 @@ def test_another_process_of_the_same_number_is_not_the_host(client: Redis, small
     assert host_of(small.ledger.store) == this_process()
 
 
-def test_a_presence_that_no_host_wrote_is_ignored(client: Redis, small: Host) -> None:
+def test_an_invalid_presence_is_ignored(client: Redis, small: Host) -> None:
     for value in (b"", b"{}", b"\xff", b'{"name": 5}'):
         client.set(small.ledger.store.key("host"), value)
         assert host_of(small.ledger.store) is None
 
 
-def test_the_sign_of_a_paused_host_is_renewed(client: Redis, small: Host, eventually: Eventually) -> None:
+def test_the_presence_of_a_paused_host_is_renewed(client: Redis, small: Host, eventually: Eventually) -> None:
     client.hset(small.ledger.store.key("state"), "status", "paused")
     presence = Presence(small.ledger, 0.01)
     presence.start()
     try:
         key = small.ledger.store.key("host")
         client.pexpire(key, 10**9)
-        eventually(lambda: client.pttl(key) <= LEAST * 1000, "the sign to be renewed")
+        eventually(lambda: client.pttl(key) <= LEAST * 1000, "the presence to be renewed")
         assert host_of(small.ledger.store) == this_process()
         client.delete(key)
-        eventually(lambda: client.exists(key), "a sign that was lost to be given again")
+        eventually(lambda: client.exists(key), "a lost presence to be written again")
     finally:
         presence.stop()
 
 
-def test_a_host_that_lost_its_run_gives_no_sign_any_more(client: Redis, small: Host) -> None:
+def test_a_host_that_lost_its_run_writes_no_presence(client: Redis, small: Host) -> None:
     elsewhere(small, HOUR)
     other = Host(client, run="mine", resume=True)
     assert not small.ledger.present(b"{}", HOUR)
@@ -221,7 +221,7 @@ def test_a_host_that_lost_its_run_gives_no_sign_any_more(client: Redis, small: H
     assert host_of(small.ledger.store) == this_process()
 
 
-def test_a_server_that_is_full_lets_a_sign_be_renewed(client: Redis, small: Host) -> None:
+def test_a_presence_is_renewed_on_a_full_server(client: Redis, small: Host) -> None:
     sign = msgspec.json.encode(this_process())
     assert small.ledger.present(sign, 5.0)
     client.config_set("maxmemory", 1)
@@ -245,6 +245,6 @@ def test_contradictory_requests_are_refused(given: dict[str, Any], said: str) ->
         TickLoop(run="mine", owners=OWNERS, settings=Settings(), inline=True, **given)
 
 
-def test_take_over_needs_resume(tmp_path: Path) -> None:
+def test_take_over_requires_resume(tmp_path: Path) -> None:
     done = typed("run", "--take-over", data_dir=tmp_path / "data")
     assert (done.returncode, "--resume" in done.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""The limit of a real day: kept by any number of workers, above all runs, and only ever a failed call to a run."""
+"""The limit of a real day: any number of workers keep it over all runs, and to a run it is only a failed call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.live_redis import empty_redis
 LIMIT = 10_000
 
 
-def test_no_number_of_workers_exceeds_it(valkey: EmbeddedServer) -> None:
+def test_no_number_of_workers_exceeds_the_limit_of_a_real_day(valkey: EmbeddedServer) -> None:
     settings = Settings(real_day_tokens=LIMIT, real_day_usd=0.02)
 
     def work(seed: int) -> tuple[int, int]:
@@ -77,7 +77,7 @@ def test_repeated_steps_count_once() -> None:
     assert real_day_json(seen)["spent"] == {"calls": 0, "tokens": 500, "usd_micros": 0}
 
 
-def test_a_new_day_has_its_own_room_and_a_call_belongs_to_the_day_it_began() -> None:
+def test_a_new_day_has_its_own_limit_and_a_call_counts_on_the_day_it_began() -> None:
     client, dates = empty_redis(), ["2026-03-01"]
     day = RealDay(client, Settings(real_day_tokens=100), lambda: dates[-1])
     late = day.reserve(Cost(tokens=90))
@@ -92,7 +92,9 @@ def test_a_new_day_has_its_own_room_and_a_call_belongs_to_the_day_it_began() -> 
     assert 0 < int(client.ttl(real_day_key("2026-03-01"))) <= 40 * 86_400
 
 
-def test_without_a_limit_or_a_server_nothing_is_queried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_limit_nothing_is_queried_and_without_a_server_calls_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     client = empty_redis()
     assert RealDay(client, Settings()).reserve(Cost(tokens=10**9)) == UNLIMITED
     assert client.keys() == []
@@ -107,7 +109,7 @@ def test_without_a_limit_or_a_server_nothing_is_queried(monkeypatch: pytest.Monk
 
 
 def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple[str, str]]:
-    """A run in which three agents plan and reflect: how often each (source, failure) ended a job."""
+    """Run three agents that plan and reflect, and count the ends of jobs by (source, failure)."""
     settings = Settings.tuned(
         data_dir=tmp_path,
         llm="openai",
@@ -133,10 +135,10 @@ def thoughts(tmp_path: Path, client: Redis, run: str, url: str) -> Counter[tuple
     return Counter((note.source, note.failure) for note in notes)
 
 
-def test_runs_share_the_room_of_a_real_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_share_the_limit_of_a_real_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "cogitate.scheduler.ledger.real_day.utc_date", lambda: "2026-03-01"
-    )  # whatever midnight comes by
+    )  # so that midnight during the test does not matter
     client = empty_redis()
     with FakeEndpoint() as endpoint:
         first = thoughts(tmp_path, client, "first", endpoint.url)
@@ -154,9 +156,7 @@ def test_runs_share_the_room_of_a_real_day(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("limit", [{"real_day_tokens": 4_000}, {"real_day_usd": 1.0}])
-def test_a_run_in_memory_that_no_other_run_sees_is_refused_with_such_a_limit(
-    tmp_path: Path, limit: dict[str, float]
-) -> None:
+def test_an_in_memory_run_with_a_real_day_limit_is_refused(tmp_path: Path, limit: dict[str, float]) -> None:
     def opened(**more: Any) -> int:
         with FakeEndpoint() as endpoint:
             settings = Settings.tuned(
@@ -174,7 +174,7 @@ def test_a_run_in_memory_that_no_other_run_sees_is_refused_with_such_a_limit(
 
     with pytest.raises(ConfigurationError, match=rf"{next(iter(limit))} would limit each run alone.*client="):
         opened()
-    assert opened(llm="heuristic") == 0, "it asks no model"
+    assert opened(llm="heuristic") == 0, "a run by heuristics calls no model"
 
 
 def _date_in_utc() -> str:
@@ -183,7 +183,7 @@ def _date_in_utc() -> str:
 
 @pytest.mark.parametrize("zone", ["EAST-14", "WEST+12"])
 def test_the_date_is_that_of_utc_wherever_a_worker_runs(monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
-    """In one of these zones it is another date at any time of the day."""
+    """Use two zones, one of which has another date than UTC at any time."""
     try:
         with monkeypatch.context() as patch:
             patch.setenv("TZ", zone)
@@ -208,7 +208,7 @@ def test_a_day_may_be_spent_to_the_last_token_and_dollar() -> None:
         assert seen.limited
 
 
-def test_a_day_is_kept_for_forty_days_after_its_last_call_refused_ones_included() -> None:
+def test_a_real_days_account_is_kept_for_forty_days_after_its_last_call() -> None:
     client = empty_redis()
     day = RealDay(client, Settings(real_day_tokens=100), lambda: "2026-03-01")
     for tokens in (101, 100):
@@ -216,4 +216,4 @@ def test_a_day_is_kept_for_forty_days_after_its_last_call_refused_ones_included(
         assert client.ttl(real_day_key("2026-03-01")) in (40 * 86_400 - 1, 40 * 86_400)
         client.expire(real_day_key("2026-03-01"), 9)
     day.settle(Held("2026-03-01", "never taken"), Cost(tokens=5))
-    assert day.spending().spent == Cost(), "what was not taken is not settled"
+    assert day.spending().spent == Cost(), "an unknown reservation is not settled"

@@ -1,4 +1,4 @@
-"""The scripts of a boundary: collect what is due, commit a tick."""
+"""The scripts of a boundary: collect due jobs, commit a tick."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.integration.scheduler.ledger.script_case import (
     window,
 )
 
-#: What parts of the engine are shown when the ledger keeps nothing for them.
+#: The records of the parts of the engine if the ledger keeps none.
 NOTHING: list[str | list[str]] = ["offered", [], "corrections", [], "retries", []]
 
 
-def test_an_attempt_whose_lease_has_run_out_is_booked_in_full_and_its_job_is_free(run: Redis) -> None:
+def test_an_expired_attempt_is_charged_in_full_and_its_job_is_freed(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}alone", "w", "t")
     record = held(run, "attempts")["t"]
@@ -40,17 +40,15 @@ def test_an_attempt_whose_lease_has_run_out_is_booked_in_full_and_its_job_is_fre
     job = held(run, "job:k")
     assert (job["token"], job["losses"], job["state"]) == ("", "1", "open")
     before = everything(run)
-    assert collect(run, "t") == answer, "sent again"
+    assert collect(run, "t") == answer, "a repeated step"
     assert everything(run) == before
-    assert settle(run, used=(1, 130, 0)) == "staged", "it came after all"
+    assert settle(run, used=(1, 130, 0)) == "staged", "the answer came after all"
     assert window(run) == {"calls|spent": 1, "tokens|spent": 130, "tokens|overrun": 30}
     assert held(run, "lost") == {}
 
 
 @pytest.mark.parametrize("changed", [{"state": "staged"}, {"token": "u"}])
-def test_a_lost_attempt_that_is_not_the_jobs_own_changes_nothing_of_the_job(
-    run: Redis, changed: dict[str, Any]
-) -> None:
+def test_an_older_lost_attempt_does_not_change_its_job(run: Redis, changed: dict[str, Any]) -> None:
     claim(run)
     run.hset(f"{RUN}job:k", mapping=changed)
     before = held(run, "job:k")
@@ -59,7 +57,7 @@ def test_a_lost_attempt_that_is_not_the_jobs_own_changes_nothing_of_the_job(
     assert held(run, "lost").keys() == {"t"}
 
 
-def test_with_its_last_attempt_a_job_is_given_up(run: Redis) -> None:
+def test_a_job_that_loses_its_last_attempt_is_given_up(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}job:k", "claims", 3)
     assert collect(run, "t")[1][:2] == ["k", "dead"]
@@ -83,7 +81,7 @@ def test_due_and_ready_jobs_are_returned(run: Redis) -> None:
     assert collect(run, tick=8, seq=6)[1] == ["no record", "", "", "0", "0", "", ""]
 
 
-def test_long_lists_return_the_oldest(run: Redis) -> None:
+def test_long_lists_return_their_oldest_entries(run: Redis) -> None:
     run.rpush(f"{RUN}controls", *range(101))
     run.rpush(f"{RUN}timed", *range(501))
     run.hset(f"{RUN}offered", mapping={str(n): n for n in range(101)})
@@ -197,7 +195,7 @@ def test_closing_an_unclaimed_job_refunds_it(
     ("first", "last", "deleted"),
     [(6, 6, False), (5, 5, True), (1, 5, True), (1, 6, False), (6, 9, False), (7, 9, True), (1, 9, False)],
 )
-def test_a_window_goes_when_no_open_tick_names_it(run: Redis, first: int, last: int, deleted: bool) -> None:
+def test_a_window_without_an_open_tick_is_deleted(run: Redis, first: int, last: int, deleted: bool) -> None:
     run.sadd(f"{RUN}windows", "day", "other")
     assert advance(run, windows=(("day", first, last),))[2] == (["day"] if deleted else [])
     assert run.exists(f"{RUN}window:day") == (0 if deleted else 1)
@@ -205,7 +203,7 @@ def test_a_window_goes_when_no_open_tick_names_it(run: Redis, first: int, last: 
 
 
 @pytest.mark.parametrize(("first", "last", "left"), [(2, 4, {"t1", "t5"}), (3, 3, {"t1", "t2", "t3", "t4", "t5"})])
-def test_losses_within_a_long_window_are_forgotten(run: Redis, first: int, last: int, left: set[str]) -> None:
+def test_lost_attempts_of_a_closed_long_window_are_deleted(run: Redis, first: int, last: int, left: set[str]) -> None:
     for tick in range(1, 6):
         run.hset(f"{RUN}lost", f"t{tick}", json.dumps({"tick": tick, "job": f"k{tick}"}))
     run.hset(f"{RUN}unsettled", mapping={"k2": "t2", "k3": "newer", "k5": "t5"})

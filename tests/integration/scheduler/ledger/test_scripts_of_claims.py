@@ -11,7 +11,7 @@ from redis import Redis
 from tests.integration.scheduler.ledger.script_case import RUN, STATE, claim, everything, held, members, window
 
 
-def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
+def test_a_first_claim_removes_the_job_from_the_unclaimed_ones(run: Redis) -> None:
     assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "", 0]
     job = held(run, "job:k")
     assert (job["token"], job["latest"], job["claims"], json.loads(job["last"])) == ("t", "t", "1", [1, 100, 0])
@@ -30,7 +30,7 @@ def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
     assert window(run) == {"calls|reserved": 1, "tokens|reserved": 100}
     assert not run.exists(f"{RUN}alone", f"{RUN}retries", f"{RUN}window:gone")
     before = everything(run)
-    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "", 0], "its reply was lost"
+    assert claim(run) == ["ok", "n", 1, 3, "J", "profile", [], "6", "", 0], "as after a lost reply"
     assert claim(run, "u") == ["claimed"]
     assert everything(run) == before
 
@@ -39,7 +39,7 @@ def test_a_first_claim_takes_the_job_out_of_the_open_ones(run: Redis) -> None:
 def test_a_lost_attempt_cannot_be_claimed_again(run: Redis, newer: tuple[str, ...]) -> None:
     for token in ("t", *newer):
         assert claim(run, token)[0] == "ok"
-        run.hset(f"{RUN}job:k", "token", "")  # its lease has run out
+        run.hset(f"{RUN}job:k", "token", "")  # its lease has expired
         run.hset(f"{RUN}lost", token, run.hget(f"{RUN}attempts", token) or "")
         run.hdel(f"{RUN}attempts", token)
     before = everything(run)
@@ -87,7 +87,7 @@ def test_a_job_at_its_limits_can_be_claimed(run: Redis) -> None:
     assert claim(run, schema=3) == ["ok", "n", 3, 3, "J", "", [], "6", "", 0]
 
 
-def test_a_job_that_was_claimed_too_often_is_given_up(run: Redis) -> None:
+def test_a_job_claimed_too_often_is_given_up(run: Redis) -> None:
     run.hset(f"{RUN}job:k", "claims", 3)
     assert claim(run) == ["dead"]
     assert (held(run, "job:k")["state"], members(run, "unclaimed"), held(run, "waiting")) == ("dead", set(), {"9": "1"})
@@ -97,7 +97,7 @@ def test_a_job_that_was_claimed_too_often_is_given_up(run: Redis) -> None:
     assert (run.exists(f"{RUN}waiting"), run.llen(f"{RUN}ready:9")) == (0, 1)
     run.hset(f"{RUN}job:k", "state", "open")
     assert claim(run) == ["dead"]
-    assert run.llen(f"{RUN}ready:9") == 1, "nobody waits any more"
+    assert run.llen(f"{RUN}ready:9") == 1, "the host is woken once"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_job_that_was_claimed_too_often_is_given_up(run: Redis) -> None:
         (1, 1, True),
     ],
 )
-def test_a_job_that_lost_so_many_workers_runs_alone(run: Redis, cap: int, losses: int, alone: bool) -> None:
+def test_a_job_that_lost_too_many_workers_runs_alone(run: Redis, cap: int, losses: int, alone: bool) -> None:
     run.hset(STATE, "settings", json.dumps({"claim_cap": cap}))
     run.hset(f"{RUN}job:k", "losses", losses)
     run.hset(f"{RUN}attempts", "other", json.dumps({"worker": "v"}))
@@ -130,7 +130,7 @@ def test_an_attempt_in_a_batch_does_not_share_its_worker(run: Redis) -> None:
     assert claim(run)[0] == "ok"
 
 
-def test_a_worker_that_has_a_job_alone_gets_no_other(run: Redis) -> None:
+def test_a_worker_with_an_exclusive_job_gets_no_other(run: Redis) -> None:
     run.hset(f"{RUN}alone", "w", "other")
     assert claim(run) == ["alone"]
     assert claim(run, worker="v")[0] == "ok"
@@ -169,7 +169,7 @@ def test_a_further_attempt_needs_room_in_the_retry_pool(
 @pytest.mark.parametrize(
     ("window_name", "reserved", "granted"), [("tick:6", 300, True), ("tick:6", 301, False), ("day", 0, False)]
 )
-def test_a_retry_may_use_what_a_tick_left_of_its_limit(
+def test_a_retry_may_use_the_unused_limit_of_its_tick(
     run: Redis, window_name: str, reserved: int, granted: bool
 ) -> None:
     pools = [[window_name, "run", 2, 0, 500]]
@@ -180,9 +180,7 @@ def test_a_retry_may_use_what_a_tick_left_of_its_limit(
 
 @pytest.mark.parametrize(("spent", "granted"), [(400, True), (401, False)])
 @pytest.mark.parametrize("claims", [0, 1])
-def test_no_attempt_is_made_that_would_pass_a_limit_after_overruns(
-    run: Redis, spent: int, granted: bool, claims: int
-) -> None:
+def test_after_overruns_no_attempt_exceeds_a_limit(run: Redis, spent: int, granted: bool, claims: int) -> None:
     pools = [["day", "run", 1, 9, 9], ["day", "run", 2, 100, 500], ["day", "run", 3, 0, 0]]
     run.hset(f"{RUN}job:k", mapping={"claims": claims, "pools": json.dumps(pools)})
     run.hset(f"{RUN}window:day", "run|tokens|spent", spent)
@@ -194,18 +192,18 @@ def test_no_attempt_is_made_that_would_pass_a_limit_after_overruns(
 
 
 @pytest.mark.parametrize("where", ["attempts", "lost", ""])
-def test_an_earlier_attempt_is_the_pools_from_then_on(run: Redis, where: str) -> None:
+def test_an_earlier_attempt_counts_in_the_pool_after_a_retry(run: Redis, where: str) -> None:
     run.hset(f"{RUN}job:k", mapping={"claims": 1, "last": "[0,0,0]", "latest": "t0"})
     if where:
         run.hset(f"{RUN}{where}", "t0", json.dumps({"worker": "v", "pooled": 0}))
     assert claim(run)[0] == "ok"
     if where:
         assert json.loads(held(run, where)["t0"])["pooled"] == 1
-    assert run.exists(f"{RUN}retries") == 0, "what cost nothing is no retry to be told"
+    assert run.exists(f"{RUN}retries") == 0, "an attempt without cost is not reported as a retry"
 
 
 @pytest.mark.parametrize("used", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-def test_the_least_usage_of_an_earlier_attempt_is_returned(run: Redis, used: list[int]) -> None:
+def test_the_usage_of_an_earlier_attempt_is_reported(run: Redis, used: list[int]) -> None:
     run.hset(f"{RUN}job:k", mapping={"claims": 1, "last": json.dumps(used), "latest": "t0"})
     assert claim(run)[0] == "ok"
     assert json.loads(held(run, "retries")["t0"]) == {"job": "k", "used": used}
@@ -220,5 +218,5 @@ def test_a_claim_reads_the_jobs_inputs(run: Redis) -> None:
     memories = claim(run)[6]
     assert memories[::2] == ["a", "a", "a", "b"]
     assert memories[1] == ["two", "three"]
-    assert sorted(memories[3]) == sorted(memories[5]) == ["five", "one", "two"], "what left after the job's tick too"
+    assert sorted(memories[3]) == sorted(memories[5]) == ["five", "one", "two"], "with those archived after its tick"
     assert memories[7] == []

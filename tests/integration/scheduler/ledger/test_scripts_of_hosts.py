@@ -1,4 +1,4 @@
-"""Scripts of hosts: whose turn a step is, checkpoints, trimming, signs of life, controls, creation and deletion."""
+"""Scripts of hosts: the turn of a step, checkpoints, trimming, heartbeats, controls, creation and deletion."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tests.integration.scheduler.ledger.script_case import (
         ({"seq": 3, "of": "old", "holder": "other"}, ["fenced", "1", "4"]),
     ],
 )
-def test_a_step_is_of_the_host_whose_turn_it_is_and_done_once(
+def test_only_the_current_host_takes_a_step_and_only_once(
     run: Redis, changed: dict[str, Any], answer: list[str]
 ) -> None:
     before = everything(run)
@@ -49,7 +49,7 @@ def test_a_step_is_of_the_host_whose_turn_it_is_and_done_once(
         assert everything(run) == before
 
 
-def test_a_run_that_is_gone_is_not_written_to(client: Redis) -> None:
+def test_scripts_write_nothing_to_a_deleted_run(client: Redis) -> None:
     for name, args in (("finish", ["finished"]), ("checkpoint", [6, "", ""]), ("trim", [5]), ("ask_ready", ["x"])):
         assert step(client, name, *args) == ["gone"]
     assert step(client, "collect", 7, "due") == ["gone"]
@@ -69,7 +69,7 @@ def test_a_host_that_ends_removes_its_heartbeat(run: Redis, status: str, host: i
     assert (held(run, "state")["status"], run.exists(f"{RUN}host")) == (status, host)
 
 
-def test_a_checkpoint_is_written_in_steps_and_stands_with_the_last(run: Redis) -> None:
+def test_a_checkpoint_is_written_in_steps_and_valid_after_the_last(run: Redis) -> None:
     run.hset(STATE, "checkpointing", 5)
     run.hset(f"{RUN}journal_checkpoint:5", "x", "left by an earlier host")
     assert step(run, "checkpoint", 6, "", "", "a", "A", "b", "B") == ["ok"]
@@ -92,7 +92,7 @@ def test_the_journal_is_trimmed_up_to_a_tick_with_a_checkpoint(run: Redis) -> No
     for tick in (3, 4, 5):
         run.hset(f"{RUN}journal_checkpoints", str(tick), "entry")
         run.hset(f"{RUN}journal_checkpoint:{tick}", "a", "A")
-    for seq, tick in ((4, 2), (5, 1), (6, 6)):  # trimmed already, and without a checkpoint
+    for seq, tick in ((4, 2), (5, 1), (6, 6)):  # trimmed already, twice, and without a checkpoint
         run.hset(f"{RUN}journal_checkpoints", "2", "entry")
         assert step(run, "trim", tick, seq=seq) == ["fenced", "1", "2"]
     assert run.llen(f"{RUN}journal") == 5
@@ -110,7 +110,7 @@ def test_the_first_trimming_counts_from_the_first_tick(run: Redis) -> None:
     assert plain(run.lrange(f"{RUN}journal", 0, -1)) == ["line 2", "line 3"]
 
 
-def test_only_workers_known_to_the_run_are_heard(run: Redis) -> None:
+def test_heartbeats_count_only_for_workers_known_to_the_run(run: Redis) -> None:
     assert call(run, "beat", NONCE, "w") == 0
     assert run.exists(f"{RUN}beats") == 0
     run.hset(f"{RUN}beats", "w", 4)
@@ -168,7 +168,7 @@ def test_a_heartbeat_is_renewed_on_a_full_server(run: Redis) -> None:
 
 def test_operator_requests_keep_their_order_and_wake_the_host(run: Redis) -> None:
     assert call(run, "control", NONCE, 3, "one", "two") == ["ok", "running"]
-    assert call(run, "control", NONCE, 3, "one") == ["ok", "running"], "it was sent before"
+    assert call(run, "control", NONCE, 3, "one") == ["ok", "running"], "a repeated request"
     assert call(run, "control", NONCE, 3, "three", "four") == ["full"]
     assert call(run, "control", NONCE, 3, "three") == ["ok", "running"]
     run.hset(f"{PREFIX}other:state", "status", "running")
@@ -193,7 +193,7 @@ def test_operator_requests_keep_their_order_and_wake_the_host(run: Redis) -> Non
         ("m", "1", "4", 0),
     ],
 )
-def test_a_run_is_deleted_unless_a_host_has_gone_on(
+def test_a_run_is_deleted_unless_its_host_has_stepped_since(
     run: Redis, incarnation: str, epoch: str, seq: str, deleted: int
 ) -> None:
     answer = script(run, "delete")(keys=[INCARNATION], args=[RUN, incarnation, epoch, seq])
@@ -218,7 +218,7 @@ def test_a_host_creates_a_run_once_and_takes_it_over(client: Redis) -> None:
         "host": "somebody",
         "status": "running",
     }
-    assert acquire(client, "create", "n", "h", 3, "settings", "T") == ["ok", "n", "1", "0"], "its reply was lost"
+    assert acquire(client, "create", "n", "h", 3, "settings", "T") == ["ok", "n", "1", "0"], "as after a lost reply"
     assert held(client, "state") == state
     assert acquire(client, "create", "m", "other") == ["exists"]
     client.hset(STATE, mapping={"seq": 7, "status": "finished"})

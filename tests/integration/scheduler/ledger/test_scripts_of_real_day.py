@@ -1,4 +1,4 @@
-"""The script that holds and books what a real day may spend."""
+"""The script that reserves and settles the spending of a real day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.integration.scheduler.ledger.script_case import DAY, of_day, real_day
 def test_a_real_day_admits_up_to_its_limits(client: Redis) -> None:
     limits = (100, 50, 900)
     assert real_day(client, "reserve", "a", 60, 20, *limits) == "reserved"
-    assert real_day(client, "reserve", "a", 60, 20, *limits) == "reserved", "sent again"
+    assert real_day(client, "reserve", "a", 60, 20, *limits) == "reserved", "a repeated step"
     assert of_day(client) == {"reserved:tokens": "60", "reserved:usd_micros": "20", "call:a": "60,20"}
     assert 0 < client.ttl(DAY) <= 900
     assert real_day(client, "reserve", "b", 41, 0, *limits) == "refused"
@@ -28,11 +28,11 @@ def test_a_real_day_admits_up_to_its_limits(client: Redis) -> None:
         "refused": "2",
         "call:b": "40,30",
     }
-    assert real_day(client, "reserve", "c", 1, 0, *limits) == "refused", "what was spent counts"
+    assert real_day(client, "reserve", "c", 1, 0, *limits) == "refused", "spending counts"
     assert real_day(client, "reserve", "c", 1, 0, "", "", 900) == "reserved", "no limit"
 
 
-def test_a_refusal_alone_keeps_the_day_for_its_time(client: Redis) -> None:
+def test_a_refusal_alone_creates_an_account_that_expires(client: Redis) -> None:
     assert real_day(client, "reserve", "a", 2, 0, 1, "", 900) == "refused"
     assert of_day(client) == {"refused": "1"}
     assert 0 < client.ttl(DAY) <= 900

@@ -24,7 +24,7 @@ from tests.integration.scheduler.ledger.script_case import (
 )
 
 
-def test_an_answer_is_staged_and_its_cost_booked(run: Redis) -> None:
+def test_an_answer_is_staged_and_its_cost_charged(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}alone", mapping={"w": "t", "v": "u"})
     run.hset(f"{PREFIX}other:state", "tick", 6)
@@ -43,14 +43,14 @@ def test_an_answer_is_staged_and_its_cost_booked(run: Redis) -> None:
     assert window(run) == {"tokens|spent": 70, "calls|spent": 1}
 
 
-def test_answers_are_numbered_as_they_come(run: Redis) -> None:
+def test_answers_are_numbered_in_order_of_arrival(run: Redis) -> None:
     run.hset(STATE, "arrivals", 4)
     claim(run)
     settle(run)
     assert (held(run, "job:k")["arrival"], run.get(f"{RUN}arrivals")) == ("5", b"5")
 
 
-def test_an_overrun_is_reported(run: Redis) -> None:
+def test_an_overrun_is_accounted(run: Redis) -> None:
     claim(run)
     settle(run, used=(3, 130, 2))
     assert window(run) == {
@@ -64,7 +64,9 @@ def test_an_overrun_is_reported(run: Redis) -> None:
 
 
 @pytest.mark.parametrize(("times", "note", "noted"), [("1", "note", ["6 note"]), ("0", "note", []), ("1", "", [])])
-def test_the_time_of_an_answer_is_noted_where_it_is_wanted(run: Redis, times: str, note: str, noted: list[str]) -> None:
+def test_the_time_of_an_answer_is_recorded_only_if_the_run_wants_it(
+    run: Redis, times: str, note: str, noted: list[str]
+) -> None:
     run.hset(STATE, "times", times)
     claim(run)
     assert settle(run, note=note) == "staged"
@@ -72,7 +74,7 @@ def test_the_time_of_an_answer_is_noted_where_it_is_wanted(run: Redis, times: st
 
 
 @pytest.mark.parametrize(("claims", "state", "unclaimed"), [(1, "open", {"k"}), (2, "open", {"k"}), (3, "dead", set())])
-def test_an_attempt_without_a_result_frees_the_job_or_is_its_last(
+def test_an_attempt_without_a_result_frees_its_job_unless_it_is_the_last(
     run: Redis, claims: int, state: str, unclaimed: set[str]
 ) -> None:
     claim(run)
@@ -83,14 +85,14 @@ def test_an_attempt_without_a_result_frees_the_job_or_is_its_last(
     assert run.exists(f"{RUN}arrivals") == 0
 
 
-def test_a_failure_without_a_class_leaves_that_of_before(run: Redis) -> None:
+def test_a_failure_without_a_class_keeps_the_previous_class(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}job:k", "failure", "before")
     settle(run, "")
     assert held(run, "job:k")["failure"] == "before"
 
 
-def test_an_attempt_that_was_overtaken_is_paid_for_and_no_more(run: Redis) -> None:
+def test_an_overtaken_attempt_is_only_charged(run: Redis) -> None:
     claim(run)
     run.hset(f"{RUN}job:k", "token", "")
     claim(run, "u")
@@ -110,7 +112,7 @@ def test_an_attempt_that_was_overtaken_is_paid_for_and_no_more(run: Redis) -> No
     assert settle(run, "", token="u", used=(0, 0, 0)) == "freed"
     run.hset(f"{RUN}job:k", "token", "v")
     run.hset(f"{RUN}attempts", "u", FREE)
-    assert settle(run, "", token="u") == "accounted", "the newest, whose lease had run out"
+    assert settle(run, "", token="u") == "accounted", "the newest attempt, whose lease has expired"
     assert held(run, "job:k")["token"] == "v"
 
 

@@ -1,4 +1,4 @@
-"""TLS: state and messages through `rediss://`, with certificates that are verified unless somebody says otherwise."""
+"""TLS: state and messages through `rediss://`, with certificates verified by default."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.integration.scheduler.ledger.tls_case import behind_tls
 from tests.patience import LONGEST
 
 
-def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, tmp_path: Path) -> None:
+def test_a_run_works_with_state_and_messages_over_tls(valkey: EmbeddedServer, tmp_path: Path) -> None:
     with behind_tls(valkey.socket, tmp_path) as (port, authority):
         url = f"rediss://localhost:{port}/0?ssl_ca_certs={authority}"
         settings = Settings(data_dir=tmp_path, redis_url=SecretStr(url), workers=0, concurrency=2)
@@ -46,7 +46,7 @@ def test_a_run_whose_state_and_messages_go_through_tls(valkey: EmbeddedServer, t
 
 
 @pytest.mark.parametrize("query", ["", "?ssl_ca_certs={authority}"], ids=["authority unknown", "another's name"])
-def test_a_certificate_that_cannot_be_verified_is_refused(valkey: EmbeddedServer, tmp_path: Path, query: str) -> None:
+def test_an_unverifiable_certificate_is_refused(valkey: EmbeddedServer, tmp_path: Path, query: str) -> None:
     name = "elsewhere" if query else "localhost"
     with behind_tls(valkey.socket, tmp_path, name) as (port, authority):
         url = f"rediss://localhost:{port}/0{query.format(authority=authority)}"

@@ -1,4 +1,4 @@
-"""Schema versions: what another version wrote is refused by hosts, workers and readers."""
+"""Schema versions: hosts, workers and readers refuse data of another version."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_worker_leaves_newer_jobs_to_others_and_spends_nothing(client: Redis, 
     assert settle(upgraded, claimed(upgraded, job)) == "staged"
 
 
-def test_what_a_newer_version_of_the_same_schema_adds_to_a_job_is_ignored(client: Redis) -> None:
+def test_unknown_fields_of_a_newer_version_with_the_same_schema_are_ignored(client: Redis) -> None:
     host = Host(client)
     (job,) = host.turn(("think", OWNER))
     key = host.ledger.store.job_key(job.key.text())
@@ -127,7 +127,7 @@ def test_a_worker_leaves_a_run_of_an_older_version_alone_and_warns(client: Redis
     assert everything(client) == before
 
 
-def test_a_line_of_another_version_is_refused_by_its_number() -> None:
+def test_a_journal_line_of_another_schema_is_refused() -> None:
     line, _, _ = write_line(journal.Core(tick=1, minute=0), TickNotes(epoch=1), "", "", NEWER)
     with pytest.raises(JournalError, match=f"tick 1: its line has schema {NEWER}, .*: upgrade Cogitate"):
         journal.read_line(line, 1, "", "")

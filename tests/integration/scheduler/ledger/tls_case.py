@@ -1,4 +1,4 @@
-"""A server behind TLS: a loopback port that ends TLS before a unix socket, since the embedded server speaks none."""
+"""A server behind TLS: a loopback port terminates TLS for a unix socket, since the embedded server has no TLS."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.patience import LONGEST
 
 @contextmanager
 def behind_tls(target: Path, folder: Path, name: str = "localhost") -> Iterator[tuple[int, Path]]:
-    """The port, and the file of the authority that made its certificate, which is for the host called `name`."""
+    """Serve TLS for a block with a certificate for the host `name`; yield the port and the authority's file."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(name).configure_cert(context)
@@ -53,7 +53,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         while data := await reader.read(65_536):
             writer.write(data)
             await writer.drain()
-    writer.close()  # so that the other direction ends too
+    writer.close()  # ends the other direction too
 
 
 async def _stop(server: asyncio.Server) -> None:
@@ -62,5 +62,5 @@ async def _stop(server: asyncio.Server) -> None:
     for task in ours:
         task.cancel()
     await asyncio.gather(*ours, return_exceptions=True)
-    for _ in range(3):  # the loop's rounds in which an aborted transport lets go of its socket
+    for _ in range(3):  # the iterations in which an aborted transport releases its socket
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""A small run with something of everything, as this version writes it, and as a file that later versions must read.
+"""A small run with records of every kind, written by this version to a file that later versions must read.
 
 `python -m tests.integration.scheduler.ledger.written_run` writes `tests/fixtures/run-schema-<N>.json`; see the page
 beside it.
@@ -30,7 +30,7 @@ from tests.repository import ROOT
 
 RUN = "written"
 FOLDER = ROOT / "tests" / "fixtures"
-TICKS = 180  # of ten minutes: 6 in the morning of the second day, when plans are asked for
+TICKS = 180  # of ten minutes, up to 6 AM of the second day, when plans are requested
 LATENCY = {"plan": 5, "act": 3, "reflect": 10, "integrate": 10, "recount": 10, "summarise": 20, "prune": 5}  # ticks
 OWNERS = {
     "agent:ada": Profile(name="Ada Smith", occupation="smith"),
@@ -43,7 +43,7 @@ OWNERS = {
 
 
 class Careless(InlinePublisher):
-    """Of four jobs it runs two, claims one, which it runs when it is too late, and forgets one."""
+    """A publisher that fails Ben's reflections; of four other jobs it runs two, settles one too late, and loses one."""
 
     def __init__(self, client: Redis, settings: Settings) -> None:
         super().__init__(client, settings)
@@ -51,9 +51,12 @@ class Careless(InlinePublisher):
         CLAIMED.clear()
 
     def publish(self, jobs: Sequence[Job]) -> int:
-        """Run the jobs, or not."""
+        """Run, fail, claim or lose each job."""
         for job in jobs:
             answer_late_plan(self._client, "agent:ada", job.key.tick)
+            if job.key[1:3] == ("reflect", "agent:ben"):
+                fail_every_attempt(self._client, job)
+                continue
             match (job.key.tick + len(job.key.owner)) % 4:
                 case 0:
                     pass
@@ -66,11 +69,11 @@ class Careless(InlinePublisher):
         return len(jobs)
 
 
-CLAIMED: list[Claim] = []  # by the present run
+CLAIMED: list[Claim] = []  # claims of the current run
 
 
 def answer_late_plan(client: Redis, owner: str, tick: int) -> None:
-    """Settle an owner's plans that were claimed and are late at a tick, with what a model might say."""
+    """Settle an owner's claimed plans that are late at a tick, with a result as from a model."""
     for claim in [one for one in CLAIMED if one.job.key[1:3] == ("plan", owner) and one.job.due < tick]:
         CLAIMED.remove(claim)
         used = Cost(calls=1, tokens=300)
@@ -79,9 +82,16 @@ def answer_late_plan(client: Redis, owner: str, tick: int) -> None:
         Claims(client, worker="late").settle(claim, result, used)
 
 
+def fail_every_attempt(client: Redis, job: Job) -> None:
+    """Claim a job and settle it without a result until it is dead."""
+    claims = Claims(client, worker="failing")
+    while isinstance(claim := claims.claim(job.id), Claim):
+        claims.settle(claim, None, Cost(calls=1, tokens=100))
+
+
 def settings_for(data_dir: Path, base_url: str) -> Settings:
-    """Limits that bind, jobs that stay open for ticks, a lease that runs out at the next look, a memory of each policy,
-    a model at that address."""
+    """Return settings with binding limits, jobs that stay open for ticks, leases that expire at once, every memory
+    policy, and a model at `base_url`."""
     return Settings.tuned(
         llm="openai",
         base_url=base_url,
@@ -98,7 +108,7 @@ def settings_for(data_dir: Path, base_url: str) -> Settings:
             "tick.run.calls": 4,
             "day.run.calls": 24,
             "day.kind:recount.calls": 1,
-            "day.kind:summarise.calls": 4,  # so few that it keeps none for retries
+            "day.kind:summarise.calls": 4,  # too few to keep any for retries
             "run.run.calls": 200,
         },
         policies={"npc": "cells", "agent:ben": "tokens"},
@@ -109,14 +119,14 @@ def settings_for(data_dir: Path, base_url: str) -> Settings:
 
 
 def live(loop: TickLoop, ticks: int) -> None:
-    """Let the world live until the run has so many ticks."""
+    """Run the world until the run has this number of ticks."""
     for tick in loop:
         minute = tick.minute
         for owner in ("agent:ada", "agent:ben", "npc:cy"):
             if tick.number % 3 == len(owner) % 3 and tick.number % 7 < 4:
                 text = f"The mill's wheel broke for the {tick.number}th time, and the miller blames {owner}."
                 loop.observe(owner, Observation(text=text, minute=minute, importance=tick.number % 11))
-        if tick.number % 9 == 0:  # counted as a repeat, but for the first time
+        if tick.number % 9 == 0:  # counted as a repeat after the first time
             loop.observe("agent:ada", Observation(text="The miller sings.", minute=minute, importance=3))
         if tick.number % 10 == 0:
             said = {"type": "message", "text": "Cy promised us his boat.", "location": "inn", "minute": minute}
@@ -132,15 +142,17 @@ def live(loop: TickLoop, ticks: int) -> None:
             loop.request("reflect", "agent:dot")
         if tick.number == 61:
             loop.leave("agent:dot")
-        if tick.number in (ticks - 2, ticks - 1):  # one will be staged, one nobody claims
+        if tick.number in (ticks - 2, ticks - 1):  # one will be staged, one stays unclaimed
             loop.request("reflect", "agent:ada")
+        if tick.number == ticks - 2:  # it will be dead
+            loop.request("reflect", "agent:ben")
         loop.checkpoint(b'{"tick": %d}' % tick.number)
         if tick.number == ticks:
             loop.stop()
 
 
 def dump(client: Redis, run: str) -> dict[str, Any]:
-    """All keys of a run, each with its type and value."""
+    """Return a run's keys with their types and values, and its head."""
     kept: dict[str, Any] = {}
     names: Any = client.keys("*")
     for key in sorted(raw.decode() for raw in names):
@@ -179,7 +191,7 @@ def load(client: Redis, written: dict[str, Any]) -> None:
 
 
 def as_bytes(text: str) -> bytes:
-    """Read a file's text: bytes that are no text are lone surrogates in it."""
+    """Decode a file's text, in which lone surrogates stand for bytes that are not UTF-8."""
     return text.encode(errors="surrogateescape")
 
 
@@ -189,7 +201,7 @@ def _text(raw: Any) -> str:
 
 
 def write(path: Path) -> None:
-    """Make the run and write it, one key a line."""
+    """Make the run, and write it with one key per line."""
     client = empty_redis()
     with tempfile.TemporaryDirectory() as folder, FakeEndpoint() as endpoint, pytest.MonkeyPatch.context() as patch:
         patch.setattr("cogitate.hosting.inline.InlinePublisher", Careless)

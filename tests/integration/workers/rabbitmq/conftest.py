@@ -22,7 +22,7 @@ def started() -> Iterator[RabbitMQ]:
 
 @pytest.fixture
 def rabbitmq(started: RabbitMQ) -> Iterator[RabbitMQ]:
-    """Yield a broker without queues."""
+    """Yield a broker without queues; delete its queues at the end."""
     yield started
     for queue in started.ask("queues"):
         started.ask(f"queues/%2F/{queue['name']}", "DELETE")

@@ -1,4 +1,4 @@
-"""Jobs whose hints go to RabbitMQ, and what its queues hold."""
+"""Publish hints of jobs to RabbitMQ, and take the contents of its queues."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def taken(rabbitmq: RabbitMQ, queue: str) -> list[amqp.Message]:
 
 
 def hinted(broker: RabbitMQ, kind: str, *lanes: str) -> set[str]:
-    """Take the hints of a kind from these lanes, and return the owners of their jobs; some may be there twice."""
-    found = [one for lane in lanes or ["now"] for one in taken(broker, queue_of(kind, LANE[lane]))]
-    ids = [message.properties["application_headers"]["id"] for message in found]
-    return {one.split("/")[3].removeprefix("agent:") for one in ids}
+    """Take the hints of a kind from these lanes, and return the owners of their jobs, ignoring duplicates."""
+    messages = [message for lane in lanes or ["now"] for message in taken(broker, queue_of(kind, LANE[lane]))]
+    ids = [message.properties["application_headers"]["id"] for message in messages]
+    return {job_id.split("/")[3].removeprefix("agent:") for job_id in ids}

@@ -1,4 +1,4 @@
-"""RabbitMQ as broker of whole runs, and what hosts and workers refuse of it."""
+"""RabbitMQ as the broker of whole runs, and its faults that hosts and workers refuse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.system
 OWNERS = {"agent:ada": Profile(name="Ada Smith"), "agent:ben": Profile(name="Ben Cole")}
 
 
-def test_a_run_has_the_digest_that_it_has_with_redis_as_broker(
+def test_a_run_has_the_same_digest_with_rabbitmq_and_redis_as_broker(
     rabbitmq: RabbitMQ, valkey: EmbeddedServer, tmp_path: Path
 ) -> None:
     found = {}
@@ -54,7 +54,7 @@ def test_a_host_does_not_start_without_its_broker(settings: Settings, rabbitmq: 
     assert "hidden" not in str(refused.value)
 
 
-def test_a_worker_whose_login_is_refused_reports_it_and_ends(settings: Settings, rabbitmq: RabbitMQ) -> None:
+def test_a_worker_with_a_refused_login_reports_it_and_exits(settings: Settings, rabbitmq: RabbitMQ) -> None:
     wrong = rabbitmq.url.replace("guest:guest", "guest:hidden")
     where = {"COGITATE_REDIS_URL": settings.state_url(), "COGITATE_BROKER_URL": wrong}
     done = typed("worker", data_dir=settings.data_dir, **where)
@@ -62,10 +62,10 @@ def test_a_worker_whose_login_is_refused_reports_it_and_ends(settings: Settings,
     assert "refuses the login" in done.stderr
     assert "hidden" not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    check_login("amqp://guest:hidden@127.0.0.1:1//", LONGEST)  # away: the worker waits
+    check_login("amqp://guest:hidden@127.0.0.1:1//", LONGEST)  # an unreachable broker is no error: the worker waits
 
 
-def test_it_is_reached_by_tls_and_its_certificate_is_checked(settings: Settings, rabbitmq: RabbitMQ) -> None:
+def test_rabbitmq_is_reached_by_tls_and_its_certificate_is_checked(settings: Settings, rabbitmq: RabbitMQ) -> None:
     secured = f"{rabbitmq.tls_url}?ssl_ca_certs={rabbitmq.authority}"
     publish(settings.model_copy(update={"broker_url": SecretStr(secured)}), [job()])
     app = make_app(secured)
@@ -79,7 +79,7 @@ def test_it_is_reached_by_tls_and_its_certificate_is_checked(settings: Settings,
         count_waiting(elsewhere, LONGEST, ["plan"])
 
 
-def test_a_queue_of_another_type_is_named(settings: Settings, rabbitmq: RabbitMQ) -> None:
+def test_a_queue_of_another_type_is_reported(settings: Settings, rabbitmq: RabbitMQ) -> None:
     rabbitmq.ask("queues/%2F/cogitate.plan.now", "PUT", {"durable": True})
     with pytest.raises(ConfigurationError, match=r"has another queue of this name: .*cogitate.plan.now"):
         TickLoop(run="town", owners=OWNERS, settings=settings, ticks=1)
@@ -94,7 +94,7 @@ def test_a_url_without_a_host_or_with_other_parameters_is_refused(url: str) -> N
         Settings(broker_url=url)
 
 
-def test_doctor_checks_it(settings: Settings, rabbitmq: RabbitMQ) -> None:
+def test_the_doctor_examines_rabbitmq(settings: Settings, rabbitmq: RabbitMQ) -> None:
     def examine(url: str) -> dict[str, tuple[str, str]]:
         where = {"COGITATE_REDIS_URL": settings.state_url(), "COGITATE_BROKER_URL": url}
         done = typed("doctor", "--json", data_dir=settings.data_dir, **where)

@@ -1,4 +1,4 @@
-"""What a consumer gets of its queues, and what it passes on."""
+"""The hints that a consumer receives from its queues and passes on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.system
 
 
 class Consumer:
-    """Consumes plans and reflections as a worker does, and begins what it gets when it is told to."""
+    """A consumer of plans and reflections with a worker's number of slots, driven by the test."""
 
     def __init__(self, url: str, slots: int) -> None:
         amqp_transport.register()
@@ -40,7 +40,7 @@ class Consumer:
         return self.channel.message_to_python(raw)
 
     def wait(self, count: int) -> list[str]:
-        """Wait for so many hints, and return the owners of all so far."""
+        """Wait until `count` hints have arrived, and return the owners of all so far."""
 
         def arrived() -> bool:
             self.drain()
@@ -53,7 +53,7 @@ class Consumer:
         return [message.headers["id"].split("/")[3].removeprefix("agent:") for message in self.got]
 
     def drain(self) -> None:
-        """Take in what has arrived."""
+        """Receive everything that has arrived."""
         try:
             while True:
                 self.connection.drain_events(timeout=0.05)
@@ -74,7 +74,7 @@ def consumer(rabbitmq: RabbitMQ) -> Iterator[Callable[[int], Consumer]]:
         one.connection.release()
 
 
-def test_a_worker_gets_as_many_as_it_has_slots_those_due_first_before_the_others(
+def test_a_worker_gets_one_hint_per_slot_those_due_first_before_the_others(
     settings: Settings, consumer: Callable[[int], Consumer]
 ) -> None:
     publish(settings, [job(owner=f"agent:{left}", due=420 + left) for left in (1000, 30, 2, 3, 31)])
@@ -88,7 +88,7 @@ def test_a_worker_gets_as_many_as_it_has_slots_those_due_first_before_the_others
     assert worker.owners() == ["2", "3", "30", "31", "1000"]
 
 
-def test_jobs_that_ask_a_model_wait_for_room_and_the_others_do_not(
+def test_only_jobs_that_call_a_model_wait_for_room(
     settings: Settings, consumer: Callable[[int], Consumer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = [0]
@@ -102,7 +102,7 @@ def test_jobs_that_ask_a_model_wait_for_room_and_the_others_do_not(
     assert worker.wait(2) == ["quick", "asks"]
 
 
-def test_hints_that_wait_for_room_are_passed_on_though_the_timer_that_looks_for_it_is_lost(
+def test_hints_that_wait_for_room_are_passed_on_even_if_the_timer_is_lost(
     settings: Settings, consumer: Callable[[int], Consumer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = [0]
@@ -115,15 +115,13 @@ def test_hints_that_wait_for_room_are_passed_on_though_the_timer_that_looks_for_
         return any(worker.channel._held.values())
 
     wait_until(held, "the hint to be held")
-    worker.channel._looks_again = True  # as it stays where the event loop forgets its timers
+    worker.channel._looks_again = True  # as it remains if the event loop loses its timers
     left[0] = 1
     worker.connection.connection.heartbeat_tick()
     assert worker.owners() == ["isabella"]
 
 
-def test_hints_in_hand_are_handed_to_others_when_a_worker_is_gone(
-    settings: Settings, consumer: Callable[[int], Consumer]
-) -> None:
+def test_the_hints_of_a_gone_worker_go_to_others(settings: Settings, consumer: Callable[[int], Consumer]) -> None:
     publish(settings, [job(owner=f"agent:{number}") for number in range(AHEAD)])
     first = consumer(1)
     first.wait(1)

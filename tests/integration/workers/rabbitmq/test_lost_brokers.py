@@ -1,4 +1,4 @@
-"""A broker that is away, dies before it confirms, or has lost a queue gets its hints again."""
+"""A broker that is down, dies before it confirms, or loses a queue receives its hints again."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.rabbitmq import RabbitMQ
 pytestmark = pytest.mark.system
 
 
-def test_a_broker_that_is_away_is_logged_once_and_gets_its_hints_later(settings: Settings) -> None:
+def test_a_broker_that_is_down_is_logged_once_and_gets_its_hints_later(settings: Settings) -> None:
     with RabbitMQ() as broker:
         publisher = publisher_to(broker, settings)
         with capture_logs() as logs:
             broker.kill()
             publisher.publish([job("act", due=424), job()])
             wait_until(lambda: len(hints_of(logs)) >= 2, "two attempts to fail")
-            publisher.publish([job("prune", tick=425, due=430)])  # so the tick at which the act was due is over
+            publisher.publish([job("prune", tick=425, due=430)])  # its tick shows that the act's due tick has passed
             broker.start()
             await_confirms(publisher)
         publisher.close()
@@ -39,12 +39,12 @@ def test_a_broker_that_is_away_is_logged_once_and_gets_its_hints_later(settings:
 
 
 def publisher_to(broker: RabbitMQ, settings: Settings) -> Publisher:
-    """Return a publisher to a separate broker, which has confirmed a hint in each queue that these tests use.
+    """Return a publisher to a separate broker that has confirmed a hint in each queue that these tests use.
 
-    RabbitMQ that is killed soon after it made a queue may have no leader of that queue when it starts again, and then
-    confirms nothing that goes there.
+    If RabbitMQ is killed soon after it made a queue, the queue may have no leader after the restart, and RabbitMQ
+    confirms no message to it.
     """
-    # It tries again soon, since a broker that has just started may confirm nothing for a moment.
+    # A short timeout for quick retries, since a broker that has just started may confirm nothing for a moment.
     own = {"broker_url": SecretStr(broker.url), "socket_timeout": 2.0}
     publisher = Publisher(settings.model_copy(update=own))
     publisher.publish([job(kind, "agent:earlier") for kind in ("plan", "prune", "act")])
@@ -53,7 +53,7 @@ def publisher_to(broker: RabbitMQ, settings: Settings) -> Publisher:
 
 
 def hints_of(logs: list[Any]) -> list[tuple[str, str]]:
-    """Return what was logged of hints, and how loudly."""
+    """Return the log events of hints with their levels."""
     found = [(entry["event"], entry["log_level"]) for entry in logs if entry["event"].startswith("hint.")]
     return [(event.removeprefix("hint."), level) for event, level in found]
 
@@ -73,7 +73,7 @@ def test_a_broker_that_dies_before_it_confirms_gets_the_hints_again(settings: Se
         assert hinted(broker, "plan") == {"earlier", "0", "1", "2"}
 
 
-def test_a_broker_without_memory_confirms_once_it_has_some(settings: Settings) -> None:
+def test_a_broker_out_of_memory_confirms_once_it_has_memory(settings: Settings) -> None:
     with RabbitMQ() as broker:
         publisher = publisher_to(broker, settings)
         broker.limit_memory("0.000001")
@@ -82,9 +82,9 @@ def test_a_broker_without_memory_confirms_once_it_has_some(settings: Settings) -
             jobs = [job(owner=f"agent:{number}") for number in range(1_000)]
             for start in range(0, len(jobs), 100):
                 publisher.publish(jobs[start : start + 100])
-            wait_until(lambda: len(hints_of(logs)) == 2, "it to confirm nothing for two timeouts")
+            wait_until(lambda: len(hints_of(logs)) == 2, "two timeouts without a confirm")
             errors = {entry["error"] for entry in logs if entry["event"] == "hint.failed"}
-            assert errors == {"Blocked"}, "the connection is kept: hints on a new one would come twice"
+            assert errors == {"Blocked"}, "the connection is kept, since hints on a new one would arrive twice"
             broker.limit_memory("0.9")
             await_confirms(publisher)
         assert ("restored", "info") in hints_of(logs)
@@ -92,13 +92,13 @@ def test_a_broker_without_memory_confirms_once_it_has_some(settings: Settings) -
         assert hinted(broker, "plan", "now", "later") == {"earlier", *(str(number) for number in range(1_000))}
 
 
-def test_a_publisher_closes_without_a_broker_that_is_away(settings: Settings) -> None:
+def test_a_publisher_closes_while_its_broker_is_down(settings: Settings) -> None:
     away = settings.model_copy(update={"broker_url": SecretStr("amqp://guest:guest@127.0.0.1:1//")})
     publisher = Publisher(away)
     with capture_logs() as logs:
         publisher.publish([job()])
-        wait_until(lambda: hints_of(logs), "the broker to be missed")
-        publisher.close()  # would wait for as long as a test may take
+        wait_until(lambda: hints_of(logs), "the missing broker to be noticed")
+        publisher.close()  # must not wait for the broker, which would take the test's whole timeout
     wait_until(lambda: "hints" not in {thread.name for thread in threading.enumerate()}, "its thread to end")
 
 

@@ -1,4 +1,4 @@
-"""Hints as the publisher sends them: their text, queues and lanes."""
+"""Hints as the publisher sends them to RabbitMQ: their contents, queues and lanes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.system
 
 
 @pytest.mark.parametrize("owner", ["agent:isabella", 'group:"50 % off" é日本', f"location:{'x' * 300}"])
-def test_a_hint_is_what_a_worker_reads(settings: Settings, rabbitmq: RabbitMQ, owner: str) -> None:
+def test_a_published_hint_is_valid_for_a_worker(settings: Settings, rabbitmq: RabbitMQ, owner: str) -> None:
     for kind in kind_names():
         hinted = job(kind, owner)
         publish(settings, [hinted])
@@ -27,7 +27,7 @@ def test_a_hint_is_what_a_worker_reads(settings: Settings, rabbitmq: RabbitMQ, o
         assert message.properties["application_headers"]["argsrepr"].endswith("≤ 1 call · ≤ 1800 tokens")
 
 
-def test_queues_are_of_the_type_quorum_and_forget_what_no_worker_takes(settings: Settings, rabbitmq: RabbitMQ) -> None:
+def test_queues_are_quorum_queues_whose_messages_expire(settings: Settings, rabbitmq: RabbitMQ) -> None:
     publish(settings, [job()])
     declared = {one["name"]: one for one in rabbitmq.ask("queues")}
     assert declared.keys() == {name for kind in kind_names() for name in queues_of(kind)}
@@ -55,7 +55,7 @@ def test_a_hint_takes_the_lane_of_its_due_tick(settings: Settings, rabbitmq: Rab
     assert owners["quick-later"] == []
 
 
-def test_a_repeated_hint_takes_the_lane_that_then_fits(settings: Settings, rabbitmq: RabbitMQ) -> None:
+def test_a_repeated_hint_takes_the_lane_of_the_time_that_is_left(settings: Settings, rabbitmq: RabbitMQ) -> None:
     publisher = Publisher(settings)
     waiting = job(due=520)
     for published in ([waiting], [job("reflect", tick=515, due=1000)], [waiting]):
@@ -67,7 +67,7 @@ def test_a_repeated_hint_takes_the_lane_that_then_fits(settings: Settings, rabbi
 
 
 @pytest.mark.parametrize("share", [1, 3])
-def test_a_burst_leaves_the_lane_to_other_runs_but_for_those_due_first(
+def test_a_burst_puts_only_the_jobs_due_first_into_the_lane_now(
     settings: Settings, rabbitmq: RabbitMQ, share: int
 ) -> None:
     jobs = [job(owner=f"agent:{number}", due=428 - number // 100) for number in range(300)]

@@ -1,4 +1,4 @@
-"""A real worker of RabbitMQ, as Flower and the doctor show it."""
+"""A real worker on RabbitMQ, as Flower and the doctor show it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.system
 
 @pytest.fixture
 def worker(settings: Settings, rabbitmq: RabbitMQ, eventually: Eventually) -> Iterator[subprocess.Popen[bytes]]:
-    """Yield a real worker, as hosts start them."""
+    """Run a real worker as hosts start them."""
     settings.data_dir.mkdir()
     log = settings.data_dir / "worker.log"
     with log.open("wb") as out:
@@ -40,7 +40,7 @@ def worker(settings: Settings, rabbitmq: RabbitMQ, eventually: Eventually) -> It
 
 
 def consumers(rabbitmq: RabbitMQ) -> int:
-    """Return how many workers consume plans."""
+    """Return the number of workers that consume plans."""
     return len([one for one in rabbitmq.ask("consumers") if one["queue"]["name"] == "cogitate.plan.now"])
 
 
@@ -50,7 +50,7 @@ def get(address: str) -> str:
         return text
 
 
-def test_flower_shows_its_queues_its_workers_and_their_tasks(
+def test_flower_shows_queues_workers_and_tasks_of_rabbitmq(
     worker: subprocess.Popen[bytes], settings: Settings, rabbitmq: RabbitMQ, eventually: Eventually
 ) -> None:
     where = {
@@ -79,7 +79,9 @@ def test_a_worker_consumes_again_after_its_queues_are_deleted(
     assert worker.poll() is None
 
 
-def test_doctor_names_the_workers(worker: subprocess.Popen[bytes], settings: Settings, eventually: Eventually) -> None:
+def test_the_doctor_names_the_workers_on_rabbitmq(
+    worker: subprocess.Popen[bytes], settings: Settings, eventually: Eventually
+) -> None:
     def found() -> dict[str, str]:
         with make_app(settings.messages_url()) as app:
             return {one.what: one.found for one in examine_workers(app, kind_names(), expected=True)}

@@ -23,6 +23,8 @@ from cogitate.memory.language.talk import Speakers
         ("好的。再见！", ["好的。", "再见！"]),
         ("« Je viens. » Elle rit. «Да.» Он ушёл.", ["« Je viens. »", "Elle rit.", "«Да.»", "Он ушёл."]),
         ("„Ich komme.“ Er ging. “Yes.” She left.", ["„Ich komme.“", "Er ging.", "“Yes.”", "She left."]),
+        ("Aino: ”Tule. Nyt!” Jan: „Nie. Nie.”", ["Aino: ”Tule. Nyt!”", "Jan: „Nie. Nie.”"]),
+        ("שיר: ”כן. בוא.“ דוד: ”לא.“", ["שיר: ”כן. בוא.“", "דוד: ”לא.“"]),
         ("Toplantı 2. gün saat 15:00'te. Köprü kapalı.", ["Toplantı 2. gün saat 15:00'te.", "Köprü kapalı."]),
         ("Jutro o godz. 9 przy 3. bramie, tj. obok studni.", ["Jutro o godz. 9 przy 3. bramie, tj. obok studni."]),
         ("Przynieś ok. 20 desek. It is ok. Twenty came.", ["Przynieś ok. 20 desek.", "It is ok.", "Twenty came."]),
@@ -39,6 +41,7 @@ def test_clauses_are_cut_only_where_each_part_stands_alone() -> None:
     assert split_clauses("It is late - we go home.") == ["It is late.", "we go home."]
     assert split_clauses("She likes tea and cake.") == ["She likes tea and cake."]
     assert split_clauses("A well-known cafe.") == ["A well-known cafe."]
+    assert split_clauses("Ada said: “I came; he left!”") == ["Ada said: “I came; he left!”"]
 
 
 @pytest.mark.parametrize(

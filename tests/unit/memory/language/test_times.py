@@ -137,6 +137,8 @@ def test_am_and_pm_apply_only_to_hours_that_they_fit(text: str, minute: int) -> 
         ),
         ("«Приду завтра», — сказал он сегодня.", "«Приду завтра», — сказал он в день 3."),
         ("“I come tomorrow”, he said; we meet tomorrow.", "“I come tomorrow”, he said; we meet on day 4."),
+        ("Aino: ”Nähdään huomenna.” Tavataan huomenna.", "Aino: ”Nähdään huomenna.” Tavataan päivänä 4."),
+        ("דוד: ”אבוא מחר.“", "דוד: ”אבוא מחר.“"),
         ('He said: "I come tomorrow', 'He said: "I come tomorrow'),
         ('I come tomorrow."', 'I come tomorrow."'),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -99,3 +100,9 @@ def test_a_statement_without_a_topic_is_an_event_without_one() -> None:
 def test_the_first_colon_of_a_stage_becomes_a_space() -> None:
     entry = Entry(type="observation", text="x", minute=5, tags=("phase:day:2", "x:y", "round:3"))
     assert stage_of([entry], 5) == "phase day:2, round 3"
+
+
+@pytest.mark.parametrize("text", [None, 5, b"It is fair.", ["It is fair."], "\ud800"])
+def test_a_statement_that_is_no_text_is_refused(text: Any) -> None:
+    with pytest.raises(InputError, match="an event's text is"):
+        Event.of_statement(text)

@@ -215,3 +215,10 @@ def test_without_a_clock_no_fact_is_past() -> None:
     assert fold_or_cut(text, (), {}, 250) == (text, 0)
     told, _ = fold_or_cut(text, (), {}, 250, now=1)
     assert "will" not in told
+
+
+@pytest.mark.parametrize(
+    "told", ['Ada said: "Come at 11:00!"', "Aino: ”Silta on haljennut!”", "Анна: «Мост треснул!»", "Bo: “I won’t…”"]
+)
+def test_a_quotation_is_folded_again_as_it_stands(told: str) -> None:
+    assert fold(told, [], {}, 100) == told

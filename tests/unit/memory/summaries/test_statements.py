@@ -31,6 +31,11 @@ def stated(style: Style = "narrative", **fields: str) -> Entry:
         ),
         ({"topic": "the money", "reasoning": "It is cracked."}, "It is cracked."),
         ({"text": "I am for it: it is fair."}, "I am for it: it is fair."),
+        ({"text": 'It is "fair"', "reasoning": "It is cracked."}, 'It is "fair" It is cracked.'),
+        ({"text": "先修桥。", "reasoning": "桥裂了。"}, "先修桥。 桥裂了。"),
+        ({"text": "पुल पहले।", "reasoning": "वह टूटा है।"}, "पुल पहले। वह टूटा है।"),
+        ({"text": "الجسر أولا؟", "reasoning": "إنه متصدع.", "certainty": "high"}, "الجسر أولا؟ إنه متصدع."),
+        ({"text": "ซ่อมสะพานก่อน", "reasoning": "มันร้าว"}, "ซ่อมสะพานก่อน มันร้าว"),
     ],
 )
 @pytest.mark.parametrize("style", ["narrative", "structured"])
@@ -99,6 +104,8 @@ def test_an_event_may_have_other_tags_too() -> None:
 def test_news_has_no_label() -> None:
     ballot = route(Event(kind="ballot_completed", consensus=True, text="The floor won."), minute=1).entry
     assert news_of(ballot) == "The floor won."
+    told = Event(kind="final_results", text="磨坊赢了", reasoning="It is old", certainty="0.9", earnings=9)
+    assert news_of(route(told, minute=1).entry) == "磨坊赢了。 It is old. Earnings: 9."
     begun = route(Event(kind="voting_initiated", name="Bob", speaker="Bob"), minute=1).entry
     assert news_of(begun) == "Voting initiated by Bob."
     told = Event(kind="ballot_completed", consensus=True, text="The floor won.")

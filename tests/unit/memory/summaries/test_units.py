@@ -23,7 +23,7 @@ def test_an_observation_ends_with_one_full_stop(subtests: pytest.Subtests) -> No
         ("The cat slept?!", "The cat slept."),
         ("The cat slept…", "The cat slept."),
         ("The cat slept, ", "The cat slept."),
-        ("He said “the cat slept.”", "He said “the cat slept”."),
+        ("He said “the cat slept.”", "He said “the cat slept.”"),
         ("He said (the cat slept!).", "He said (the cat slept)."),
         ("He said 'the cat slept.'", "He said 'the cat slept."),
         ('He asked "The cat?"', 'He asked "The cat?"'),

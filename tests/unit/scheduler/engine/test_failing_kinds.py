@@ -23,7 +23,7 @@ from cogitate.scheduler.journal.lines import Ended, EndNote
 from cogitate.tasks.job import Cost, JobKey
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.registry import register
-from cogitate.workers.llm.requests.prompt_check import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
+from cogitate.workers.jobs.fitting import MAX_NUMBER, MAX_USED, MAX_VERSION, WrongPrompt, check_prompt
 from tests.unit.scheduler.engine.failing_case import ADA, TICKS, Dreams, ended, readable
 from tests.unit.tasks.own_kind_case import Own, Said, remembered
 

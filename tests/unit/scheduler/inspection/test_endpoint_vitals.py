@@ -8,7 +8,12 @@ import pytest
 from fakeredis import FakeRedis
 
 from cogitate.scheduler.inspection import endpoint_vitals as module
-from cogitate.scheduler.inspection.endpoint_vitals import EndpointVitals, endpoint_vitals, unreachable_endpoints
+from cogitate.scheduler.inspection.endpoint_vitals import (
+    EndpointVitals,
+    endpoint_vitals,
+    unreachable_endpoints,
+    usual_seconds,
+)
 from cogitate.scheduler.ledger.keys import ENDPOINTS, endpoint_keys
 
 NOW = 1_000_000_250_000  # microseconds
@@ -110,9 +115,19 @@ def test_endpoints_are_shown_by_name_and_those_that_cannot_be_reached_on_request
     for name in ("d", "b", "a", "c"):
         called(client, name, {"state": "open"} if name in "bd" else None, calls=ord(name))
     assert [(one.endpoint, one.calls) for one in endpoint_vitals(client)] == [(name, ord(name)) for name in "abcd"]
-    assert unreachable_endpoints(client, ["a", "b", "c"]) == ["b"]
-    assert unreachable_endpoints(client, ["a", "b", "d"]) == ["b", "d"]
-    assert unreachable_endpoints(client, []) == []
+    assert unreachable_endpoints(client, ["a", "b", "c"], {}) == ["b"]
+    assert unreachable_endpoints(client, ["a", "b", "d"], {}) == ["b", "d"]
+    assert unreachable_endpoints(client, [], {}) == []
+
+
+def test_what_was_learned_at_another_address_does_not_count(client: FakeRedis) -> None:
+    for name, gate in {"a": {"server": "http://a"}, "b": {"server": "http://old"}, "c": {}}.items():
+        called(client, name, {"state": "open", "usual": 2_000_000, **gate})
+    servers = {"a": "http://a", "b": "http://new", "c": "http://c"}
+    assert unreachable_endpoints(client, "abc", servers) == ["a", "c"]
+    assert usual_seconds(client, servers) == {"a": 2.0, "c": 2.0}
+    assert unreachable_endpoints(client, "abc", {}) == ["a", "b", "c"]
+    assert [one.server for one in endpoint_vitals(client)] == ["http://a", "http://old", ""]
 
 
 def test_percentiles_are_of_the_latest_answers(client: FakeRedis) -> None:

@@ -69,7 +69,6 @@ def test_the_shown_figure_decides() -> None:
     [
         (store_of(130), {}, {"act": 0}),
         (store_of(130), {}, {"nobody's": 3}),
-        (store_of(130, model="another"), {}, {"act": 3}),
         (store_of(130), {"latency": {"act": 9}}, {"act": 3}),
     ],
 )
@@ -77,6 +76,16 @@ def test_a_kind_without_the_figures_is_left_out(
     store: RunStore, settings: dict[str, object], too_slow: dict[str, int]
 ) -> None:
     assert slow_kinds(store, settings_of(**settings), too_slow) == []
+
+
+def test_a_model_without_an_answer_is_not_said_to_be_slow() -> None:
+    store = store_of(130, model="another")
+    assert said(store) == ["act: no answer of default yet"]
+    prior = LatencyPrior(usual={MODEL: 119.5}, tick_rate=100.0)
+    store.client.hset("run:state", "latency_prior", msgspec.json.encode(prior))
+    assert said(store) == [
+        "act: no answer of default yet; 120 ticks (1.2 s) are assumed, 60 (0.6 s) are allowed",
+    ]
 
 
 def test_the_kind_with_most_jobs_comes_first_and_the_routine_model_decides() -> None:

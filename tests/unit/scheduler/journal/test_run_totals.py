@@ -301,3 +301,16 @@ def test_two_totals_agree_apart_from_windows_that_only_one_has_dropped() -> None
     changes: tuple[dict[str, Any], ...] = ({"tick": 4}, {"usage": {}}, {"view": one.view | {"run:0|run|tokens": 1}})
     for changed in changes:
         assert not same_figures(msgspec.structs.replace(one, **changed), other)
+
+
+def test_a_checkpoint_of_a_version_that_counts_no_unclaimed_jobs_agrees() -> None:
+    fold = Fold()
+    fold.admit(ONE, TWO)
+    fold.end(ONE, reason="late")
+    ours = fold.end(TWO, tick=3, reason="failed", failure="timeout")
+    assert {one.failure for one in ours.shortfalls.values()} == {"unclaimed", "timeout"}
+    theirs = {name: one for name, one in ours.shortfalls.items() if one.failure == "timeout"}
+    older = msgspec.structs.replace(ours, shortfalls=theirs)
+    assert same_figures(older, ours)
+    assert same_figures(ours, older)
+    assert not same_figures(msgspec.structs.replace(ours, shortfalls={}), ours)

@@ -23,9 +23,10 @@ def noted(
     end: Any = "applied",
     failure: str = "timeout",
     because: str = "",
+    attempts: int = 1,
 ) -> Shortfalls:
     key = JobKey(1, kind, ANN, 0, 0)
-    note = EndNote(key=key, source="heuristic", failure=failure, because=because)
+    note = EndNote(key=key, source="heuristic", failure=failure, because=because, attempts=attempts)
     note_shortfall(found, Ended(key=key, end=end, reason=reason), note, model, tick, 10 * tick)
     return found
 
@@ -58,10 +59,18 @@ def test_a_failure_that_left_a_job_without_its_models_answer_is_noted(reason: An
         {"reason": "cancelled"},
         {"end": "stale"},
         {"model": "", "failure": ""},
+        {"reason": "late", "failure": ""},
+        {"reason": "dead", "failure": "", "attempts": 0},
+        {"reason": "late", "failure": "", "attempts": 0, "model": ""},
     ],
 )
 def test_other_ends_are_not_shortfalls(other: dict[str, Any]) -> None:
     assert noted({}, **other) == {}
+
+
+def test_a_late_job_that_no_worker_claimed_is_a_shortfall() -> None:
+    (found,) = noted({}, reason="late", failure="", attempts=0).values()
+    assert (found.failure, found.kinds) == ("unclaimed", {"plan": 1})
 
 
 def test_one_model_and_cause_is_one_shortfall_with_counts_by_kind() -> None:

@@ -47,3 +47,40 @@ def test_a_limit_below_one_reservation_is_reported(
     found = told(cogitate_loop, asking(tmp_path, limit_tokens=tokens), "limit.too_small")
     assert [one["limit"] for one in found] == (["run.run.tokens"] if doubted else [])
     assert all("plan" in one["kinds"] and "by one" in str(one["reserved"]) for one in found)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("owner", ["group:guild", "location:mill"])
+def test_an_observation_that_no_agent_remembers_is_reported_once(
+    cogitate_loop: Callable[..., TickLoop], owner: str
+) -> None:
+    owners = {"agent:ada": Profile(name="Ada", group="group:guild"), owner: Profile(name="Both")}
+    loop = cogitate_loop(owners=owners, ticks=3)
+    with capture_logs() as logs:
+        for tick in loop:
+            loop.observe("agent:ada", {"text": f"The mill burns, round {tick.number}."})
+            loop.event(owner, {"kind": "final_results", "text": "The mill won."})
+            before = len([one for one in logs if one["event"] == "observation.for_one_owner"])
+            assert before == (tick.number == 3), "a part of an event is meant for it"
+            if tick.number == 2:
+                loop.observe(owner, {"text": "The mill burns."})
+                loop.observe(owner, {"text": "The mill burns down."})
+    found = [one for one in logs if one["event"] == "observation.for_one_owner"]
+    assert [one["owner"] for one in found] == [owner]
+
+
+def test_a_run_without_any_owner_is_reported_once(cogitate_loop: Callable[..., TickLoop]) -> None:
+    with capture_logs() as logs:
+        for _ in cogitate_loop(owners={}, ticks=3):
+            pass
+    assert [one["event"] for one in logs if one["event"] != "run.left"] == ["run.no_owners"]
+
+
+def test_owners_that_join_in_the_first_tick_are_enough(cogitate_loop: Callable[..., TickLoop]) -> None:
+    loop = cogitate_loop(owners={}, ticks=3)
+    with capture_logs() as logs:
+        for tick in loop:
+            if tick.number == 1:
+                loop.join("agent:ada", Profile(name="Ada"))
+            if tick.number == 2:
+                loop.leave("agent:ada")
+    assert [one["event"] for one in logs if one["event"] != "run.left"] == []

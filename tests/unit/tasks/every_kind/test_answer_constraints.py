@@ -24,8 +24,8 @@ from cogitate.tasks.recount import Recount
 from cogitate.tasks.reflect import Reflect
 from cogitate.tasks.summarise import Summarise
 from cogitate.workers.answer_faults.fault import fault_of
+from cogitate.workers.jobs.fitting import WrongPrompt, check_prompt
 from cogitate.workers.llm.requests.dialect import Dialect
-from cogitate.workers.llm.requests.prompt_check import WrongPrompt, check_prompt
 from cogitate.workers.llm.requests.schema import full_schema
 from tests.unit.tasks.kind_cases import WORLD, case_of, message, observation, stream_of
 

@@ -17,9 +17,10 @@ from cogitate.tasks.rate import RateImportance
 from cogitate.tasks.reflect import Reflect
 from cogitate.tasks.shown import effects_of
 from cogitate.tasks.summarise import Summarise
+from cogitate.workers.jobs.fitting import fit
 from cogitate.workers.jobs.judging import MOST_ANSWER, describe_fault, repairs_of
 from cogitate.workers.llm.requests.schema import plain_schema
-from cogitate.workers.llm.requests.tokens import fit, prompt_tokens
+from cogitate.workers.llm.requests.tokens import prompt_tokens
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, PROFILE, WORLD, case_of, message, observation, stream_of
 
 ORDER = (

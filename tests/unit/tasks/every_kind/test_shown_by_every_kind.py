@@ -30,7 +30,7 @@ from cogitate.tasks.recount import Recount
 from cogitate.tasks.registry import kinds
 from cogitate.tasks.shown import effects_of
 from cogitate.tasks.summarise import Summarise
-from cogitate.workers.llm.requests.tokens import fit
+from cogitate.workers.jobs.fitting import fit
 from tests.unit.memory.scope_case import BOB, INN, Realm
 from tests.unit.tasks.kind_cases import KLAUS, MARIA, case_of, due_turn, moment_of, stream_of
 

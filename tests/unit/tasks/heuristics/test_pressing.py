@@ -266,11 +266,11 @@ WALL = "A crack of two metres opened in the north wall of the dam."
         (message("The north wall is tight. It cost us a night.", NOW - 20), False),
         (message("The north wall is tight?", NOW - 20), True),
         (message("I need eighty sandbags at the north wall.", NOW - 20), True),
-        (message("The north wall is watched.", NOW - 90), True),  # the talk that raises it
+        (message("The north wall is watched.", NOW - 90), False),
         (message("The north gate is painted green.", NOW - 20), True),
     ],
 )
-def test_a_statement_after_the_talk_that_raises_a_matter_settles_it(later: Entry, presses: bool) -> None:
+def test_a_statement_in_talk_about_a_matter_settles_it(later: Entry, presses: bool) -> None:
     assert (seen_to(seen(WALL, NOW - 100), later) == [WALL.rstrip(".")]) is presses
 
 

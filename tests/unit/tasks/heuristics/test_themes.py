@@ -6,7 +6,7 @@ from cogitate.tasks.heuristics.themes import Part, Sentence, nearness, sentence_
 
 
 def told(at: int, *words: str, importance: int = 5) -> Sentence:
-    return sentence_of(Part(" ".join(words), frozenset(words)), at, importance)
+    return sentence_of(Part(" ".join(words), frozenset(words), stands=True), at, importance)
 
 
 def test_a_repeated_word_weighs_more_and_an_old_one_less() -> None:

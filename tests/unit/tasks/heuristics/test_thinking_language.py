@@ -12,7 +12,7 @@ from cogitate.memory.language.sentences import split_sentences
 from cogitate.memory.profile import Location, Profile
 from cogitate.prompts.render import Templates
 from cogitate.tasks.heuristics.insight import QUIET, is_quiet, quiet
-from cogitate.tasks.heuristics.thinking_language import language_of_profiles, thinking_language
+from cogitate.tasks.heuristics.thinking_language import language_of_profiles, quoting_language, thinking_language
 from cogitate.tasks.kind import WorldFacts
 from cogitate.tasks.plan import Plan
 from cogitate.tasks.reflect import Reflect
@@ -157,3 +157,11 @@ def test_profiles_in_a_language_without_phrases_are_not_taken_for_english() -> N
     around = language_of_profiles((keeper, guide))
     assert around is not None
     assert _thinks_in(guide, around=around) != "en"
+
+
+def test_a_long_term_summary_shows_the_language_that_a_few_memories_do_not() -> None:
+    stream = stream_of(observation("Korjasin pumpun.", 1))
+    stream.head.summary = 'Näin, että silta on rikki. En löydä avainta. Maria: "We talked about the mill."'
+    world = WorldFacts(names={MARIA: "Maria Lopez", KLAUS: "Aino"})
+    case = case_of(REFLECT, stream, 1_100, world=world, profile=Profile(name="Aino"))
+    assert (thinking_language(case), quoting_language(case)) == ("fi", "fi")

@@ -260,6 +260,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "name": ({"name": "a b"}, "name 'a b' is invalid"),
     "its order": ({"order": 10, "answer": Told, "ask": "x", "on_denied": "drop"}, "order 10, which is 'plan'"),
     "no file": ({"template": "nowhere.j2"}, "template: prompt template nowhere.j2 is missing"),
+    "no name of a template": ({"template": {"a": 1}}, r"template .* is invalid: name a file beside the module"),
     "no template": ({"template": "nowhere.txt"}, "template 'nowhere.txt' is invalid: name a file nowhere.j2"),
 }
 

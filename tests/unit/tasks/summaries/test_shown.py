@@ -34,7 +34,8 @@ from cogitate.tasks.kind import Case, Prompt
 from cogitate.tasks.recount import Recount
 from cogitate.tasks.shown import NOT_BEGUN, Begun, TooLong, begun_in, begun_params, effects_of, oldest_first
 from cogitate.tasks.summarise import SIZE, Summarise
-from cogitate.workers.llm.requests.tokens import PromptDoesNotFit, fit, prompt_tokens
+from cogitate.workers.jobs.fitting import PromptDoesNotFit, fit
+from cogitate.workers.llm.requests.tokens import prompt_tokens
 from tests.unit.memory.scope_case import INN, Realm
 from tests.unit.tasks.kind_cases import KLAUS, case_of, due_turn, message, moment_of, observation, stream_of
 from tests.unit.tasks.own_kind_case import Own

@@ -10,7 +10,7 @@ from cogitate.prompts.answers import ReflectionAnswer
 from cogitate.prompts.render import FOLDER, Templates
 from cogitate.tasks.kind import Prompt
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.llm.requests.prompt_check import check_prompt
+from cogitate.workers.jobs.fitting import check_prompt
 from tests.unit.workers.answer_faults.case import REFLECT, prompt, reflection
 
 

@@ -19,6 +19,7 @@ from cogitate.workers.gate import gate as module
 from cogitate.workers.gate.endpoint_reports import Entered, Spacing
 from cogitate.workers.gate.gate import Gate, Refused
 from cogitate.workers.llm.replies.failures import Failure
+from cogitate.workers.llm.requests.address import OPENAI
 
 GO = [b"go", b"1000", 0, b"0", b"0", b"0"]
 
@@ -117,7 +118,7 @@ def test_the_script_receives_the_calls_room_and_wait(waiting: Any) -> None:
     ((token, patience, *rest),) = ours.script.told
     assert token
     assert patience == 2_500_000
-    assert rest == [Spacing.of(limits).pace, 500_000.0, 3, "", "", 0, 1, "m", Spacing.of(limits).ahead, 0, 0, 0]
+    assert rest == [Spacing.of(limits).pace, 500_000.0, 3, "", "", 0, 1, "m", Spacing.of(limits).ahead, 0, 0, 0, OPENAI]
     assert ours.script.keys == endpoint_keys("ours")
 
 
@@ -137,7 +138,7 @@ def test_only_the_first_call_of_a_process_is_marked(waiting: Any) -> None:
     ours = waiting()
     first, second = ours.enter(GO), ours.enter(GO)
     assert (first.first, second.first) == (True, False)
-    assert [told[8] for told in ours.script.told] == [1, 0]
+    assert [(told[8], told[-1]) for told in ours.script.told] == [(1, OPENAI), (0, "")]
     assert ours.client.smembers("cogitate:endpoints") == {b"ours"}
 
 
@@ -181,7 +182,7 @@ def test_a_waiting_call_keeps_its_places_and_states_its_wait(waiting: Any) -> No
         came = ours.enter([b"wait", 40_000, b"11", b"22"], [b"wait", 20_000, b"11", b"22"], GO)
     assert isinstance(came, Entered)
     assert ours.stopping.waits == [0.037, 0.017], "it asks again a little before its time"
-    tokens, patience, _, _, _, *places, waited, _, _, _, _, _, _ = zip(*ours.script.told, strict=True)
+    tokens, patience, _, _, _, *places, waited, _, _, _, _, _, _, _ = zip(*ours.script.told, strict=True)
     assert patience == pytest.approx((10_000_000, 9_963_000, 9_946_000), abs=2)
     assert [*zip(*places, strict=True)] == [("", ""), ("11", "22"), ("11", "22")]
     assert waited == pytest.approx((0, 37_000, 54_000), abs=2)
@@ -225,7 +226,7 @@ def test_a_probe_states_its_pace_and_duration(waiting: Any) -> None:
     with capture_logs() as logs:
         assert ours.probe([b"go"], [b"closed", 2_500_000], within=3.0) == [103.0]
     begin, end = ours.script.told
-    assert begin == ["begin", end[1], 4_000_000, Spacing.of(limits).pace, 0]
+    assert begin == ["begin", end[1], 4_000_000, Spacing.of(limits).pace, 0, OPENAI]
     assert end == ["end", end[1], "fine", "", 7]
     assert ours.script.keys == endpoint_keys("ours")
     assert [(log["event"], log["endpoint"], log["seconds"]) for log in logs] == [("endpoint.closed", "ours", 2.5)]

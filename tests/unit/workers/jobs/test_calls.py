@@ -92,7 +92,7 @@ class Worker:
         self.of_run: dict[str, Any] = {}  # what the run wishes
 
     def ask(self, job: Job = JOB, model: Model = MODEL, *, seconds: float = LONGEST) -> ModelAnswer | Refused:
-        found = self.calls.ask(Call.of(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds))
+        found = self.calls.ask(Call(claim_of(job, **self.of_run), PROMPT, model, CAP, time.monotonic() + seconds))
         return found._replace(wait=0.0) if isinstance(found, Refused) else found
 
     def day_tokens(self) -> tuple[int, int]:
@@ -108,7 +108,7 @@ def worker() -> Worker:
 
 def test_a_call_uses_the_jobs_model_within_cap_and_deadline(worker: Worker) -> None:
     deadline = time.monotonic() + LONGEST
-    assert worker.calls.ask(Call.of(claim_of(JOB), PROMPT, MODEL, CAP, deadline)) == GOOD
+    assert worker.calls.ask(Call(claim_of(JOB), PROMPT, MODEL, CAP, deadline)) == GOOD
     assert worker.models.asked == [(PROMPT.user, MODEL.name, CAP, deadline)]
 
 
@@ -123,7 +123,7 @@ def test_a_refusal_names_the_cause_of_the_open_breaker(worker: Worker) -> None:
     worker.client.hset(endpoint_keys("default")[0], "usual", 0)
     for subject in ("rain", "snow", "fog"):
         prompt = replace(PROMPT, user=subject)
-        worker.calls.ask(Call.of(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + LONGEST))
+        worker.calls.ask(Call(claim_of(JOB), prompt, MODEL, CAP, time.monotonic() + LONGEST))
     worker.calls.close()  # its reports are sent
     assert worker.ask() == Refused("breaker_open", "auth", of_model=True)
 
@@ -202,7 +202,7 @@ def entered(claim: dict[str, Any], model: dict[str, Any], **settings: Any) -> li
     models: Any = Models()
     calls = Calls(FakeRedis(), Settings.tuned(**settings), models, threading.Event())
     changed = msgspec.structs.replace(claim_of(JOB), **claim)
-    call = Call.of(changed, PROMPT, msgspec.structs.replace(MODEL, **model), CAP, 0.0)
+    call = Call(changed, PROMPT, msgspec.structs.replace(MODEL, **model), CAP, 0.0)
     calls.ask(call)
     (options,) = calls._chains
     return [type(layer).__name__ for layer in calls._layers(options)]

@@ -14,7 +14,7 @@ from cogitate.scheduler.ledger.keys import real_day_key
 from cogitate.scheduler.ledger.real_day import EXPERIMENT, Held, RealDay
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import CachedQuestion, Call
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.call_layers import RealDayLimit
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.faults.attacked import Eventually
@@ -38,8 +38,7 @@ def limit(client: FakeRedis, at_limit: str) -> RealDay:
 
 
 def question(seconds: float = LONGEST) -> Call:
-    asked = CachedQuestion.of(PROMPT, MODEL, CAP)
-    return Call(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + seconds, asked)
+    return Call(claim_of(JOB), PROMPT, MODEL, CAP, time.monotonic() + seconds)
 
 
 def held_by_another(day: RealDay) -> Held:

@@ -21,7 +21,8 @@ from cogitate.tasks.registry import register
 from cogitate.workers.gate.gate import Refused
 from cogitate.workers.jobs.attempt import AttemptOutcome, Attempts
 from cogitate.workers.jobs.call import Call
-from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment, Candidate, candidates_of, within_context
+from cogitate.workers.jobs.candidates import NO_ADJUSTMENT, Adjustment, Candidate, candidates_of
+from cogitate.workers.jobs.fitting import within_context
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
 from tests.unit.tasks.own_kind_case import Own, Said
 

@@ -9,6 +9,7 @@ from fakeredis import FakeRedis
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from structlog.testing import capture_logs
 
 from cogitate.workers.jobs.stored_texts import KeptTexts
 
@@ -64,8 +65,10 @@ def test_a_deleted_run_keeps_no_texts(client: FakeRedis) -> None:
 def test_without_redis_nothing_is_stored_or_found() -> None:
     away = Redis(port=1, retry=Retry(NoBackoff(), 0))
     texts = kept(away)
-    texts.keep(KEYS, "a", b"text")
-    assert texts.find(KEYS, ["a"]) == [None]
+    with capture_logs() as logs:
+        texts.keep(KEYS, "a", b"text")
+        assert texts.find(KEYS, ["a"]) == [None]
+    assert [line["event"] for line in logs] == ["text.not_kept", "text.not_read"]
     away.close()
 
 

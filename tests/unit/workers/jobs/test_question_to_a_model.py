@@ -107,7 +107,7 @@ def calls_of(client: FakeRedis, models: Models, gate: Gate, **settings: Any) -> 
 
 
 def ask(calls: Calls, response_cache: bool = False) -> ModelAnswer | Refused:
-    return calls.ask(Call.of(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60))
+    return calls.ask(Call(claim_of(JOB, response_cache=response_cache), PROMPT, MODEL, CAP, time.monotonic() + 60))
 
 
 def test_a_call_refused_by_the_gate_charges_no_day(client: FakeRedis) -> None:
@@ -160,7 +160,7 @@ def test_a_cached_answer_costs_neither_day_nor_gate_nor_model(client: FakeRedis)
     calls, day = calls_of(client, models, gate)
     assert ask(calls, response_cache=True) == GOOD
     second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=True)
-    again = calls.ask(Call.of(second, PROMPT, MODEL, CAP, time.monotonic() + 60))
+    again = calls.ask(Call(second, PROMPT, MODEL, CAP, time.monotonic() + 60))
     assert again == replace(GOOD, saved=True)
     assert (len(models.asked), len(gate.entered), day.spending().spent.tokens) == (1, 1, 120)
 
@@ -171,7 +171,7 @@ def test_a_run_has_no_answer_of_another_unless_both_wish_it(client: FakeRedis, f
     calls, _ = calls_of(client, models, gate, response_cache=True)
     assert ask(calls, response_cache=first) == GOOD
     second = claim_of(msgspec.structs.replace(JOB, run="second"), incarnation="other", response_cache=then)
-    assert calls.ask(Call.of(second, PROMPT, MODEL, CAP, time.monotonic() + 60)) == GOOD
+    assert calls.ask(Call(second, PROMPT, MODEL, CAP, time.monotonic() + 60)) == GOOD
     assert len(models.asked) == 2
 
 
@@ -190,6 +190,6 @@ def test_equal_questions_of_two_runs_are_two_calls_also_at_once(client: FakeRedi
     claims = [claim_of(JOB), claim_of(second, incarnation=other.get("incarnation", "now"))]
     with ThreadPoolExecutor(2) as pool:
         deadline = time.monotonic() + 60
-        asked = [pool.submit(calls.ask, Call.of(claim, PROMPT, MODEL, CAP, deadline)) for claim in claims]
+        asked = [pool.submit(calls.ask, Call(claim, PROMPT, MODEL, CAP, deadline)) for claim in claims]
         assert [one.result() for one in asked] == [GOOD] * 2
     assert len(models.asked) == 2

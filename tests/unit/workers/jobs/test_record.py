@@ -17,14 +17,13 @@ from cogitate.scheduler.ledger.run_store import RunStore
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, WorldFacts
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import CachedQuestion
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.stored_texts import MOST_ATTEMPTS, AnswerRecord, recorded_of
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from tests.integration.workers.llm_case import PROMPT
 
 KEY = JobKey(3, "plan", "agent:ada", 0, 0)
 ON = Settings(record=True)
-QUESTION = CachedQuestion.of(PROMPT, Model(name="default", endpoint="default", model="m"), 100)
 
 
 @pytest.fixture
@@ -38,6 +37,9 @@ def claim(number: int = 1, incarnation: str = "now", key: JobKey = KEY) -> Claim
     job = Job(run="town", key=key, minute=3, due=9, reads=(), model="default")
     case = Case(job=job, profile=Profile(name="Ada"), world=WorldFacts(), memories={})
     return Claim(incarnation=incarnation, token="t", number=number, cap=4, case=case)
+
+
+QUESTION = Call(claim(), PROMPT, Model(name="default", endpoint="default", model="m"), 100, 0.0).question
 
 
 def said(text: str, *, saved: bool = False) -> ModelAnswer:

@@ -13,7 +13,7 @@ from cogitate.prompts.render import Templates
 from cogitate.scheduler.config.endpoints import Model, ModelSettings
 from cogitate.tasks.kind import Case, Prompt
 from cogitate.workers.answer_faults.fault import fault_of
-from cogitate.workers.jobs.candidates import ask_no_reasons
+from cogitate.workers.jobs.fitting import ask_no_reasons
 from cogitate.workers.jobs.judging import describe_fault, repairs_of, without_reasons
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.schema import full_schema

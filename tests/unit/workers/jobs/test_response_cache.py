@@ -17,11 +17,11 @@ from cogitate.scheduler.config.settings import Settings
 from cogitate.scheduler.ledger.keys import RESPONSES
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.jobs.call import CachedQuestion
+from cogitate.workers.jobs.call import CachedQuestion, Call
 from cogitate.workers.jobs.judging import OF_ANSWERS
 from cogitate.workers.jobs.stored_texts import ResponseCache
 from cogitate.workers.llm.replies.failures import Failure, FailureKind, ModelAnswer
-from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood
+from tests.integration.workers.llm_case import CAP, MODEL, PROMPT, Mood, claim_of
 
 TEXT = '{"word": "grey", "strength": 3}'
 GOOD = ModelAnswer(
@@ -47,7 +47,7 @@ def cache(client: FakeRedis, **settings: Any) -> ResponseCache:
 
 
 def asked(prompt: Prompt = PROMPT, model: Model = MODEL, cap: int = CAP) -> CachedQuestion:
-    return CachedQuestion.of(prompt, model, cap)
+    return Call(claim_of(job()), prompt, model, cap, 0.0).question
 
 
 def test_another_run_with_the_same_question_gets_the_cached_answer() -> None:
@@ -156,4 +156,4 @@ def test_the_key_of_a_question_is_the_same_in_every_version(parameters: str, dig
     """Answers that an earlier version paid for are found by a later one."""
     model = Model(name="routine", model="m", endpoint="ours", seed=7, parameters=parameters)
     prompt = Prompt(system="You name the weather.", user="It rains.", answer=Weather, used=(), version="1")
-    assert CachedQuestion.of(prompt, model, 50).digest() == digest
+    assert asked(prompt, model, 50).digest() == digest

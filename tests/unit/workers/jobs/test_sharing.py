@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from cogitate.tasks.job import Cost
@@ -18,6 +19,7 @@ from cogitate.workers.jobs import call_layers
 from cogitate.workers.jobs.call import Ask, Call
 from cogitate.workers.jobs.call_layers import Sharing
 from cogitate.workers.llm.replies.failures import Failure, ModelAnswer
+from tests.integration.workers.llm_case import MODEL, PROMPT
 from tests.patience import LONGEST
 
 GOOD = ModelAnswer(usage=Cost(calls=1, tokens=7))
@@ -44,14 +46,13 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def call_of(question: Any = "q", seconds: float = LONGEST, **claimed: Any) -> Call:
+def call_of(question: str = "q", seconds: float = LONGEST, **claimed: Any) -> Call:
     job = SimpleNamespace(run="town", id="town/job", key=SimpleNamespace(kind="plan"), due=claimed.pop("due", 3))
     claim: Any = SimpleNamespace(
         **{"job": job, "incarnation": "now", "number": 1, "response_cache": False, "case": None} | claimed
     )
-    model: Any = SimpleNamespace(name=claimed.get("model", "default"))
-    unused: Any = None
-    return Call(claim, unused, model, 50, time.monotonic() + seconds, question)
+    model = msgspec.structs.replace(MODEL, name=claimed.get("model", "default"))
+    return Call(claim, replace(PROMPT, user=question), model, 50, time.monotonic() + seconds)
 
 
 @pytest.mark.parametrize(

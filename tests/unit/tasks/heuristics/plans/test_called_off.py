@@ -6,7 +6,7 @@ import pytest
 
 from cogitate.memory.clock import DAY
 from cogitate.memory.entry import Entry
-from cogitate.tasks.heuristics.plans.called_off import called_off_for, calls_off_habit
+from cogitate.tasks.heuristics.plans.called_off import called_off_for, calls_off_habit, is_off
 
 NAMES = {"agent:a": "Ada", "agent:b": "Bo"}
 
@@ -45,3 +45,19 @@ def test_questions_and_statements_about_other_days_or_hours_deny_nothing(text: s
 
 def test_a_denial_of_another_speaker_calls_off_nothing() -> None:
     assert _said("Hoy no salimos.", who="Bo") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "off"),
+    [
+        ("I won't be in today, my son is ill.", True),
+        ("Ich habe heute frei.", True),
+        ("今天休息，店不开门。", True),
+        ("I'm off at six today.", False),
+        ("The baker won't come in today.", False),
+        ("Are we closed? Today?", False),
+    ],
+)
+def test_an_owner_says_that_it_has_the_day_off(text: str, off: bool) -> None:
+    entry = Entry(type="message", text=f"Ada: {text}", minute=DAY + 300, number=1, subjects=("agent:a", "agent:b"))
+    assert is_off("agent:a", "Ada", [entry], NAMES, DAY + 360) is off

@@ -62,7 +62,7 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
         (
             "明日一緒に暗幕を買いに行かない？十時に駅前で。",
             "いいよ、十時ね。",
-            "10:00 今日一緒に暗幕を買いに行かない？十時に駅前で（Bo）",
+            "10:00 今日一緒に暗幕を買いに行かない？十時に駅前で（Boと）",
             "10:00 Ada：今日一緒に暗幕を買いに行かない？十時に駅前で",
         ),
         (
@@ -117,7 +117,7 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
         (
             "The inspector is coming tomorrow at 10:00.",
             "Then we sweep the boiler room.",
-            "10:00 The inspector is coming today at 10:00 (Bo)",
+            "10:00 The inspector is coming today at 10:00 (with Bo)",
             "10:00 Ada: The inspector is coming today at 10:00",
         ),
         (
@@ -135,7 +135,7 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
         (
             "Il me faut les affiches demain avant midi.",
             "Vous les aurez.",
-            "before 12:00 Il me faut les affiches aujourd'hui avant midi (Bo)",
+            "before 12:00 Il me faut les affiches aujourd'hui avant midi (avec Bo)",
             "before 12:00 Ada\xa0: Il me faut les affiches aujourd'hui avant midi",
         ),
         (
@@ -153,7 +153,7 @@ def _items(owner: str, *lines: tuple[str, str], people: str = "ab") -> list[str]
         (
             "Shall we go fishing tomorrow at 7?",
             "With whom?",
-            "07:00 Shall we go fishing today at 7? (Bo)",
+            "07:00 Shall we go fishing today at 7? (with Bo)",
             "07:00 Ada: Shall we go fishing today at 7?",
         ),
     ],
@@ -199,7 +199,7 @@ def test_refused_past_and_unrelated_statements_are_not_planned(asks: str, answer
         ),
         (
             (("a", "Help me lift the cover?"), ("b", "No. The boom."), ("a", "Tomorrow at 08:00?"), ("b", "Fine.")),
-            "08:00 Help me lift the cover? Today at 08:00? (Bo)",
+            "08:00 Help me lift the cover? Today at 08:00? (with Bo)",
         ),
         (
             (("b", "あしたの朝、足場を外しに来る。八時でいいかい。"), ("a", "八時ね。")),
@@ -372,3 +372,22 @@ def test_a_statement_about_a_coming_round_is_told_until_that_round() -> None:
     assert said_at(10, french) == said_at(10, mine) == [], "theirs to do"
     ours = message("We count the votes in round 14.", 8, speaker=MARIA, hearer=KLAUS)
     assert said_at(10, ours) == ["Maria Lopez: We count the votes in round 14"]
+
+
+@pytest.mark.parametrize(
+    ("before", "hour", "at"),
+    [
+        ("Tomorrow evening we eat in the yard. Are you coming?", "At eight.", "20:00"),
+        ("We load the vans first thing tomorrow.", "At six.", "06:00"),
+        ("Morgen Abend grillen wir im Hof.", "Um acht.", "20:00"),
+        ("Tu viens dîner demain soir ?", "À huit heures.", "20:00"),
+        ("明天晚上一起看电影吧？", "八点。", "20:00"),
+    ],
+)
+def test_the_part_of_the_day_named_before_decides_an_hour(before: str, hour: str, at: str) -> None:
+    assert [item[:5] for item in _items("a", ("a", before), ("b", hour))] == [at]
+
+
+def test_another_of_three_who_tells_when_he_comes_moves_nothing() -> None:
+    lines = ("a", "The doors open tomorrow at ten. I need a hand."), ("b", "I'll be in by nine.")
+    assert [item[:5] for item in _items("a", *lines, people="abc")] == ["10:00"]

@@ -17,7 +17,7 @@ from cogitate.scheduler.ledger.claims import Claim
 from cogitate.tasks.job import Cost, Job, JobKey
 from cogitate.tasks.kind import Case, Prompt, WorldFacts
 from cogitate.workers.gate.gate import Refused
-from cogitate.workers.jobs.call import CachedQuestion, Call
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.packs.prompt import cases_in
 from cogitate.workers.jobs.packs.request import ask_together
 from cogitate.workers.jobs.packs.sizes import PackSizes
@@ -77,7 +77,7 @@ def call_of(
     claim = Claim(incarnation="now", token="t", number=number, cap=4, tick=4, case=case, model=model)
     user = f"{WORLD}You hum for {owner}.\n<memories>\n- [day 1] {text or memory_of(owner)}.\n</memories>"
     prompt = Prompt(system=system, user=user, answer=Said, version="1")
-    return Call(claim, prompt, model, 50, time.monotonic() + 60, CachedQuestion.of(prompt, model, 50))
+    return Call(claim, prompt, model, 50, time.monotonic() + 60)
 
 
 Says = Callable[[str, list[tuple[int, str, str]]], str | Failure | Refused | None]

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from cogitate.prompts.constraints import Constraint
-from cogitate.workers.jobs.call import CachedQuestion, Call
+from cogitate.workers.jobs.call import Call
 from cogitate.workers.jobs.packs.prompt import cases_in
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.schema import narrowed_schema
@@ -20,7 +20,7 @@ def choosing(owner: str) -> Call:
     call = call_of(owner, model=WEAK)
     choices = (f"{owner} sings", f"{owner} whistles")
     prompt = dataclasses.replace(call.prompt, enforced=(Constraint(field="text", choices=choices),))
-    return call._replace(prompt=prompt, question=CachedQuestion.of(prompt, WEAK, call.output_cap))
+    return call._replace(prompt=prompt)
 
 
 CALLS = [choosing(owner) for owner in OWNERS]

@@ -12,7 +12,7 @@ from cogitate.prompts.answers import ActionAnswer, DailyPlan
 from cogitate.prompts.constraints import Constraint
 from cogitate.scheduler.config.endpoints import ModelSettings
 from cogitate.tasks.kind import Case, Prompt
-from cogitate.workers.jobs.candidates import ask_no_reasons, for_weak_model
+from cogitate.workers.jobs.fitting import ask_no_reasons, for_weak_model
 from cogitate.workers.llm.replies.failures import ModelAnswer
 from cogitate.workers.llm.requests.dialect import Dialect
 from cogitate.workers.llm.requests.tokens import prompt_tokens

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -13,17 +11,14 @@ from pydantic import BaseModel
 
 from cogitate.scheduler.config.endpoints import Model, call_cost, upper_bound
 from cogitate.tasks.job import Correction, Cost
-from cogitate.tasks.kind import Case, Kind, Prompt
+from cogitate.tasks.kind import Prompt
 from cogitate.workers.llm.requests import tokens
 from cogitate.workers.llm.requests.dialect import schema_instruction
 from cogitate.workers.llm.requests.schema import full_schema
 from cogitate.workers.llm.requests.tokens import (
-    PromptDoesNotFit,
-    Tokens,
     corrected_tokens,
     estimate_tokens,
     estimated_parts,
-    fit,
     prompt_parts,
     prompt_tokens,
 )
@@ -104,77 +99,8 @@ def test_more_text_is_never_fewer_tokens(one: str, other: str) -> None:
     assert estimate_tokens(one + "\n" + other) >= max(estimate_tokens(one), estimate_tokens(other))
 
 
-class Remembering:
-    """A kind whose prompt is 64 lines at most."""
-
-    name = "remembering"
-
-    def __init__(self) -> None:
-        self.shares: list[float] = []
-
-    def prompt(self, case: Case, memory_share: float = 1.0) -> Prompt:
-        self.shares.append(memory_share)
-        lines = [f"- {number} is a number" for number in range(int(64 * memory_share))]
-        return Prompt(system="Remember.", user="\n".join(lines), answer=Note, version="v")
-
-
-def fitted(cap: int) -> tuple[Prompt, Remembering]:
-    kind = Remembering()
-    case = cast(Case, SimpleNamespace())
-    return fit(cast(Kind, cast(Any, kind)), case, cap), kind
-
-
-def test_fit_keeps_everything_when_it_fits() -> None:
-    prompt, kind = fitted(100_000)
-    assert len(prompt.user.splitlines()) == 64
-    assert kind.shares == [1.0]
-
-
-@pytest.mark.parametrize("cap", [120, 200, 333, 500])
-def test_fit_takes_the_largest_share_that_fits(cap: int) -> None:
-    prompt, kind = fitted(cap)
-    shown = len(prompt.user.splitlines())
-    assert prompt_tokens(prompt) <= cap
-    one_more = kind.prompt(cast(Case, SimpleNamespace()), (shown + 1) / 64)
-    assert prompt_tokens(one_more) > cap
-
-
-def test_fit_reports_a_bare_prompt_that_is_too_long() -> None:
-    with pytest.raises(PromptDoesNotFit, match=r"remembering prompt has about \d+ tokens .* cap of 20"):
-        fitted(20)
-
-
 def spoken(text: str) -> Prompt:
     return Prompt(system="Say.", user=text, answer=Note, version="v")
-
-
-@pytest.mark.parametrize("correction", [700, 1_000, 1_400])
-def test_a_prompt_that_is_far_too_long_is_refused_without_being_counted(
-    monkeypatch: pytest.MonkeyPatch, correction: int
-) -> None:
-    counted: list[str] = []
-
-    def count(text: str) -> Tokens:
-        counted.append(text)
-        return estimated_parts(text)
-
-    monkeypatch.setattr("cogitate.workers.llm.requests.tokens._known_part", count)
-    text = "about " * 400_000
-    kind = SimpleNamespace(name="long", prompt=lambda case, share: spoken(text))
-    with pytest.raises(
-        PromptDoesNotFit, match=r"has 2,400,004 characters, at least 184,615 tokens, .* cap of 1000 tokens"
-    ):
-        fit(cast(Kind, kind), cast(Case, None), 1_000, correction=Correction(correction, correction))
-    assert not [long for long in counted if len(long) > 100_000]
-
-
-@pytest.mark.parametrize("correction", [700, 1_000])
-def test_no_text_that_fits_is_refused_for_its_length(correction: int) -> None:
-    prompt = spoken("ab instructions" + " instructions" * 5_000)  # the longest word that is one token
-    factors = Correction(correction, 1_000)
-    cap = corrected_tokens(prompt, factors)
-    kind = SimpleNamespace(name="dense", prompt=lambda case, share: prompt)
-    assert fit(cast(Kind, kind), cast(Case, None), cap, correction=factors) == prompt
 
 
 @pytest.mark.parametrize(
@@ -236,7 +162,7 @@ def test_schema_counts_towards_the_prompt() -> None:
         a_rather_long_field_name: int
         another_rather_long_field_name: int
 
-    prompt, _ = fitted(100_000)
+    prompt = spoken("")
     assert prompt_tokens(replace(prompt, answer=Wide)) > prompt_tokens(prompt)
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 
 from cogitate.prompts.constraints import Constraint
 from cogitate.tasks.kind import Prompt
-from cogitate.workers.llm.requests.prompt_check import WrongPrompt, check_prompt
+from cogitate.workers.jobs.fitting import WrongPrompt, check_prompt
 from tests.integration.workers.llm_case import PROMPT, Mood
 
 HALF = "a \ud800"
