@@ -134,7 +134,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def dated(self, minute: int) -> dict[str, int]:
         """Return the numbers of a date that it has: "year", "month" and "day", or "round" and the "last" round.
 
-        A time before the first round has none.
+        A time before the first round has none; a round after the last has no "last".
         """
         if self.names == "months":
             year, day = divmod(self.day(minute) - 1, YEAR)
@@ -144,7 +144,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return {"day": self.day(minute)}
         last, ticks = _rounds(self.names)
         number = -(-self.ticks_until(minute - self.start) // ticks)
-        return {} if number <= 0 else {"round": number} | ({"last": int(last)} if last else {})
+        return {} if number <= 0 else {"round": number} | ({"last": int(last)} if last and number <= int(last) else {})
 
     def time(self, minute: int, tick: int | None = None) -> str:
         """Return "7:05 AM" or "07:05", with the seconds of `tick` where ticks have seconds; else the date."""

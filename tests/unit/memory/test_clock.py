@@ -39,6 +39,7 @@ def test_a_tick_has_a_name_in_the_words_of_its_world(subtests: pytest.Subtests) 
         (Clock(seconds_per_tick=7 * 86_400, names="months"), 6, "year 1, month 2, day 12"),
         (Clock(names="rounds"), 4, "round 4"),
         (Clock(names="10 rounds", start=77), 4, "round 4 of 10"),
+        (Clock(names="10 rounds", start=77), 11, "round 11"),
         (Clock(names="rounds", seconds_per_tick=86_400), 4, "round 4"),
     ]
     for clock, tick, said in cases:
