@@ -256,7 +256,7 @@ def _outcomes(recalled: Recalled, chosen: Iterable[Finding], fresh: _Fresh) -> l
         rare = {word for word in words if counts[word] == 2}
         for end in reversed(seen[bisect_right(seen, BY_TIME(entry), key=BY_TIME) :]):
             shares_word = not rare.isdisjoint(TERMS.of(end.text))
-            if shares_word or are_of_one_matter(entry.text, end.text, named, is_loose=False):
+            if shares_word or are_of_one_matter(entry.text, end.text, named):
                 for sentence in recalled.told_by_number[end.number].sentences[:1]:
                     text = tell(recalled, end, sentence.part.text)
                     if fresh(text, sentence.part.stems):

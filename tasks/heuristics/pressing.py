@@ -7,7 +7,7 @@ times of day, from the time since the last plan.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import islice
 
@@ -120,7 +120,7 @@ def did(text: str, name: str) -> bool:
 
 def _is_sequel(entry: Entry, before: Entry, aside: Sequence[str], language: str) -> bool:
     """Return whether an entry tells what came of an earlier one: of graver trouble, or what another did about it."""
-    if not are_of_one_matter(before.text, entry.text, aside, is_loose=True):
+    if not _is_about(before.text, entry.text, aside, opens=True):
         return False
     if before.importance > entry.importance:
         return entry.importance < IMPORTANT
@@ -141,38 +141,57 @@ def find_answer(said: str, later: Iterable[Entry], aside: Sequence[str], names: 
     for entry in later:
         is_talk = is_dialogue(entry)
         for text in _told(entry, names):
-            if are_of_one_matter(said, text, aside, is_loose=not is_talk and entry.importance >= NOTABLE):
+            if _is_about(said, text, aside, opens=not is_talk and entry.importance >= NOTABLE):
                 return entry
             if not is_talk and did(text, aside[0]) and TERMS.of(said).keys() & TERMS.of(text).keys() - own:
                 return entry
     return None
 
 
-def are_of_one_matter(matter: str, text: str, aside: Iterable[str], *, is_loose: bool) -> bool:
+def are_of_one_matter(matter: str, text: str, aside: Iterable[str]) -> bool:
     """Return whether two texts share half of the words of the shorter, and two words or half of the matter's.
 
     Args:
         aside: names that do not count as shared words: the owner's, and those of places.
-        is_loose: one shared word suffices if it opens one of the texts or is a name.
     """
+    words, said = _terms(matter, text, aside)
+    return 2 * len(words & said) >= max(1, min(4, len(words)), min(len(words), len(said)))
+
+
+def _is_about(matter: str, text: str, aside: Sequence[str], *, opens: bool) -> bool:
+    """Return whether a text is about an earlier matter: the two are of one matter, or share two words or a name.
+
+    Args:
+        aside: as of `are_of_one_matter`.
+        opens: whether the word that opens one of them counts like a name.
+    """
+    words, said = _terms(matter, text, aside)
+    shared = words & said
+    names = _names(matter) | _names(text) | (_opener(matter) | _opener(text) if opens else set())
+    return len(shared) > 1 or not shared.isdisjoint(names) or are_of_one_matter(matter, text, aside)
+
+
+def _terms(matter: str, text: str, aside: Iterable[str]) -> tuple[Set[str], Set[str]]:
     for name in aside:
         matter, text = matter.replace(name, ""), text.replace(name, "")
     words, said = TERMS.of(matter), TERMS.of(text)
     if words.language != said.language:  # a short text may not show its language
         words, said = term_counts(matter, said.language), term_counts(text, words.language)
-    shared = words.keys() & said.keys()
-    if 2 * len(shared) >= max(1, min(4, len(words)), min(len(words), len(said))):
-        return True
-    return is_loose and not shared.isdisjoint(_topics(matter) | _topics(text))
+    return words.keys(), said.keys()
 
 
 @lru_cache(maxsize=65_536)
-def _topics(text: str) -> frozenset[str]:
-    """Return the term that opens a text, where it can be told from small words, and those of names inside it."""
-    terms = TERMS.of(text)
-    opens = [term for term in terms if not is_number(term)][:1] if _small_words(text) else []
-    names = [word for word in text.split()[1:] if word[:1].isupper()]
-    return frozenset(opens).union(*(term_counts(word, terms.language) for word in names))
+def _opener(text: str) -> frozenset[str]:
+    """Return the term that opens a text, where it can be told from small words."""
+    terms = (term for term in TERMS.of(text) if not is_number(term))
+    return frozenset([*terms][:1] if _small_words(text) else ())
+
+
+@lru_cache(maxsize=65_536)
+def _names(text: str) -> frozenset[str]:
+    """Return the terms of the names inside a text."""
+    names = (word for word in text.split()[1:] if word[:1].isupper())
+    return frozenset().union(*(term_counts(name, TERMS.of(text).language) for name in names))
 
 
 def _told(entry: Entry, names: Mapping[str, str]) -> Iterable[str]:

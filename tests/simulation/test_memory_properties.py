@@ -30,7 +30,7 @@ from cogitate.scheduler.engine.engine import RunEngine
 from cogitate.scheduler.engine.open_jobs import OpenJob
 from cogitate.scheduler.engine.run_data import WorldTurn
 from cogitate.scheduler.engine.run_state import RunState
-from cogitate.scheduler.journal.lines import TickNotes, read_line, write_line
+from cogitate.scheduler.journal.lines import EndNote, TickNotes, read_line, write_line
 from cogitate.scheduler.journal.rebuilt_streams import redo
 from cogitate.scheduler.ledger.claims import Result
 from cogitate.scheduler.ledger.step_replies import BoundaryInput, DueJob
@@ -135,7 +135,8 @@ class Run:
             self.world.world_effects.append(Archive(owner=ANN, numbers=(number,)))
         core = self.engine.end(self.tick, self.world).core
         self.world = WorldTurn()
-        stored, digest, chain = write_line(core, TickNotes(epoch=1), self.digest, self.chain, SCHEMA)
+        notes = TickNotes(epoch=1, ended=tuple(EndNote(key=ended.key, source="llm") for ended in core.ended))
+        stored, digest, chain = write_line(core, notes, self.digest, self.chain, SCHEMA)
         line = read_line(stored, self.tick, self.digest, self.chain)
         self.digest, self.chain = digest, chain
         redo(line, self.redone)

@@ -1,7 +1,7 @@
 """A day's plan without a model: promises, appointments, unfinished items, pressing matters, and the routine.
 
-The plan invents nothing: it has meals, work and sleep only if the host's routine names them. An occupation in the
-profile counts as work. If nothing is known, the plan has one open item.
+The plan invents nothing: it has meals, work and sleep only if the host's routine names them. An occupation with a known
+place of work counts as work. If nothing is known, the plan has one open item.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def _usual(owner: Owner, duties: Duties, start: int, end: int) -> tuple[list[Slo
         for slots in _habits(owner, start, end)
     )
     # A guessed place of work only stands in for a missing routine.
-    work = _work(profile, places) if profile.work or not owner.routine else None
-    work = None if duties.is_off else work
+    works = (profile.work or not owner.routine) and not duties.is_off
+    work = _work(profile, places) if works else None
     occupied, has_habits = "" if owner.done else _occupied(profile, owner.language), bool(timed or untimed)
     if work and all(slot.location != work.location for slot in (*timed, *untimed)):
         untimed.append(_teller(owner)(work))
@@ -263,15 +263,14 @@ def _told(slot: Slot, phrases: Pack, profile: Profile, places: PlaceIndex) -> st
 
 
 def _work(profile: Profile, places: PlaceIndex) -> Slot | None:
-    """Return the work of an agent whose profile states an occupation, at its place of work if known."""
+    """Return the work of an agent at its known place of work. An occupation alone may be past, or on leave."""
     role, work = profile.occupation.strip(), work_of(profile, places.places)
-    if not role:
+    if not role or not work:
         return None
-    place = places.name_of(work) if work and work != profile.home else ""
+    place = places.name_of(work) if work != profile.home else ""
     role = _AT_PLACE.split(role, maxsplit=1)[0] if place and place in role else role
     article = "" if re.match(r"(?:a|an|the)\s", role, re.I) else "an " if role[:1].lower() in "aeiou" else "a "
-    at = f" at {place}" if place else " at home" if work else ""
-    return Slot(0, f"Work{at} as {article}{role}", work or None, 4, OPEN, WORK)
+    return Slot(0, f"Work at {place or 'home'} as {article}{role}", work, 4, OPEN, WORK)
 
 
 def is_work(description: str, profile: Profile) -> bool:

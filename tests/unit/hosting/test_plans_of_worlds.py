@@ -120,7 +120,7 @@ def test_a_group_routine_keeps_its_hours_and_untimed_habits(cogitate_loop: Loops
     assert plan[3] in [("feast", "hall-1"), ("feast", "hall-2")]
 
 
-def test_a_profile_without_a_routine_gets_an_open_day(cogitate_loop: Loops) -> None:
+def test_a_profile_without_a_routine_or_place_of_work_gets_an_open_day(cogitate_loop: Loops) -> None:
     owners = {
         "agent:r7": Profile(name="R7"),
         "agent:r8": Profile(name="R8", occupation="maintenance robot"),
@@ -128,7 +128,7 @@ def test_a_profile_without_a_routine_gets_an_open_day(cogitate_loop: Loops) -> N
     }
     assert plans(cogitate_loop(owners=owners, locations=DECKS, ticks=370)) == {
         "agent:r7": [("See to what comes up", None)],
-        "agent:r8": [("Work as a maintenance robot", None)],
+        "agent:r8": [("See to what comes up", None)],
         "agent:r9": [("Work at Hull as a maintenance robot", "hull")],
     }
 

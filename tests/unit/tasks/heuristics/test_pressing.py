@@ -265,7 +265,7 @@ WALL = "A crack of two metres opened in the north wall of the dam."
     [
         (message("The north wall is tight. It cost us a night.", NOW - 20), False),
         (message("The north wall is tight?", NOW - 20), True),
-        (message("I need eighty sandbags at the north wall.", NOW - 20), True),
+        (message("I need eighty sandbags at the north wall.", NOW - 20), False),
         (message("The north wall is watched.", NOW - 90), False),
         (message("The north gate is painted green.", NOW - 20), True),
     ],

@@ -223,7 +223,7 @@ def test_a_worker_that_cannot_start_is_an_error_with_its_log(monkeypatch: pytest
 
 
 def vitals(endpoint: str, breaker: str) -> Any:
-    return SimpleNamespace(endpoint=endpoint, breaker=breaker, why="auth", changed=60.0)
+    return SimpleNamespace(endpoint=endpoint, server="", breaker=breaker, why="auth", changed=60.0)
 
 
 @pytest.fixture
