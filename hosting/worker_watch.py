@@ -66,5 +66,5 @@ def worker_watch(run: str, workers: WorkerCount, pool: WorkerPool | None) -> Wor
     Args:
         pool: the host's own workers; None: an operator starts workers.
     """
-    check = "start one for this server: cogitate worker" if pool is None else "worker-1.log"
+    check = "start one for this server: cogitate worker" if pool is None else "see worker-1.log in the data folder"
     return WorkerWatch(run, lambda: workers.seen, check)

@@ -24,15 +24,11 @@ from cogitate.memory.language.text import MARKS, normalized, words
 from cogitate.memory.language.word_patterns import WORD, runs_on
 
 FILE = "phrases.toml"
-SAID = (
-    *("name", "day", "dates", "work", "errands", "again", "see_to", "keep", "with"),
-    *("quiet", "reasons", "quotes", "told"),
-)
+_PLANNED = ("work", "errands", "again", "see_to", "keep", "with")
+SAID = ("name", "day", "dates", *_PLANNED, "quiet", "reasons", "quotes", "told")
 _OF_DAYS = ("not_after", "merged")
-_READ = (
-    *("colon", "hours", "at", "before", "units", "am", "pm", "morning", "evening"),
-    *("noon", "midnight", "fractions", "numbers"),
-)
+_PARTS_OF_DAY = ("am", "pm", "morning", "evening", "noon", "midnight")
+_READ = ("colon", "hours", "at", "before", "units", *_PARTS_OF_DAY, "fractions", "numbers")
 _CLOSING = ("up_to", "then", "day_parts", "often")
 _OPEN = ("refusals", "doubts", "others", "own", "ours", "yours")
 _EXCHANGED = ("joins", "asks", "offers", "assents", "declines", "puts_off", "other_days", "needs", "off")

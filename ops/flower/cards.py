@@ -37,12 +37,8 @@ SHOWN = 2  # the most kinds that a card names
 SHOWN_WORKERS = 3
 LIMITING = ("rate_limited", "rate_limited_here", "no_slot")  # failures that only call for a lower rate
 NO_ANSWER = "no answer yet"
-WAITING = (
-    "limited",
-    "too slow",
-    "no answer in time",
-    NO_ANSWER,
-)  # values of a model whose jobs end late rather than fail
+#: Values of a model whose jobs end late rather than fail.
+WAITING = ("limited", "too slow", "no answer in time", NO_ANSWER)
 
 
 def cards_of(

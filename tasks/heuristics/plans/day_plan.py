@@ -228,10 +228,9 @@ def _around(slots: Sequence[Slot], booked: Sequence[Appointment], places: PlaceI
     kept = [slot for slot in slots if slot.rank <= CLOSING or not any(_gives_way(slot, a, places) for a in booked)]
     if kept and booked and kept[-1].rank == CLOSING:
         last = kept[-1].minute
-        before = (
-            a.minute + COLLIDES[1] for a in booked if day_of(a.minute) == day_of(last)
-        )  # not in the night after it
-        kept[-1] = _at(kept[-1], max((last, *before)))
+        # It follows the appointments of its own day, not those of the night after it.
+        ends = (a.minute + COLLIDES[1] for a in booked if day_of(a.minute) == day_of(last))
+        kept[-1] = _at(kept[-1], max((last, *ends)))
     return kept
 
 
