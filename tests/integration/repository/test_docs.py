@@ -110,8 +110,11 @@ ROUNDS, WORLDS = "docs/how-to/rounds.md", "docs/tutorial/three-worlds.md"  # the
 def test_the_examples_of_the_other_pages_run(page: str, number: int, tmp_path: Path) -> None:
     example = blocks("python", page)[number]
     (tmp_path / "example.py").write_text(example)
+    shown = PAGES[page].partition(f"{example}```\n\n```text\n")[2].partition("```")[0]
     for _ in times(example):
-        assert run(sys.executable, "-W", "error", "example.py", cwd=tmp_path) or page != HOSTING
+        printed = run(sys.executable, "-W", "error", "example.py", cwd=tmp_path)
+        assert printed or page != HOSTING
+        assert shown in ("", printed)
 
 
 def test_a_concordia_agent_resumes(tmp_path: Path) -> None:
